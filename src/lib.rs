@@ -286,27 +286,32 @@ pub use view::Broadcasted;
 ///
 /// Floating-point addition is not associative, so a sum depends on the order of its additions. Here
 /// the order is a fixed tree over the terms of one element of the gradient. The tree depends on the
-/// number of terms alone: not on the number of threads, on the feature `rayon`, on the machine's
-/// vectors, or on where the terms lie in memory. Arrays that are equal have gradients that are
-/// equal bit for bit.
+/// sizes of the summed axes alone: not on the number of threads, on the feature `rayon`, on the
+/// machine's vectors, or on where the terms lie in memory. Arrays that are equal have gradients
+/// that are equal bit for bit.
 ///
 /// The terms `t[0], t[1], ..., t[n - 1]` are in the order of their indices in the cotangent, the
 /// last summed axis fastest.
 ///
-/// 1. The terms are cut into leaves of 256. The last leaf may be shorter.
-/// 2. In a leaf, term `i` belongs to lane `i % 16`. Each lane adds its terms one by one: the first
+/// 1. The terms are cut into slabs. A slab has the terms of the last summed axis. If these are
+///    fewer than 1024, it has those of the last two, and so on: of as few axes as have 1024 terms,
+///    or of all.
+/// 2. The terms of a slab are cut into leaves of 256. The last leaf may be shorter.
+/// 3. In a leaf, term `i` belongs to lane `i % 16`. Each lane adds its terms one by one: the first
 ///    of them is its initial value.
-/// 3. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`.
+/// 4. The lanes are added by halves: lane `l + 8` to lane `l`, then `l + 4`, `l + 2`, `l + 1`.
 ///    Lanes without a term are left out.
-/// 4. Neighbouring leaves are added in pairs, then neighbouring results in pairs, and so on. A
-///    result without a neighbour goes to the next round as it is. So of `k` leaves, the largest
-///    power of two that is less than `k` are summed on the left, and the others on the right.
+/// 5. Neighbouring leaves of a slab are added in pairs, then neighbouring results in pairs, and so
+///    on. A result without a neighbour goes to the next round as it is. So of `k` leaves, the
+///    largest power of two that is less than `k` are summed on the left, and the others on the
+///    right.
+/// 6. The sums of slabs are added in the same way.
 ///
-/// Four leaves are a block: 1024 terms, the unit in which
-/// [parts](crate::distributed::Part) of a sum are cut.
+/// Four leaves of a slab are a block: 1024 terms, the unit in which
+/// [parts](crate::distributed::Part) of a sum are cut. The last block of a slab may be shorter.
 ///
 /// The sum of one term is that term, -0.0 included. The sum of no terms is zero. No term passes
-/// through more than `log2(n) + 12` additions, so the error is at most about that many half units
+/// through more than `log2(n) + 13` additions, so the error is at most about that many half units
 /// in the last place of the sum of the absolute values. Which NaN a sum gives, by its sign and
 /// payload, is not part of the promise.
 ///

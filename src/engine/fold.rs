@@ -118,7 +118,10 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
         // SAFETY: the contract of this function.
         let items = unsafe { I::items(|input| (places[input], index)) };
         let acc = self.reduction.lift((self.f)(items));
-        self.reduction.at_index(acc, number)
+        match R::NUMBERED {
+            true => self.reduction.at_index(acc, number),
+            false => acc,
+        }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -586,9 +589,12 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
     }
 }
 
+/// Pushes a sum as number `index` of those on the stack.
+///
 /// # Safety
 ///
-/// As for [`Kernel::push`], of one column.
+/// The stack has room for as many levels as `index + 1` has binary digits, and holds the sums with
+/// smaller numbers.
 #[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn push_one<T, R: Reduction<T>>(reduction: &R, mut sum: R::Acc, stack: Stack, index: usize) {
     let mut place = stack.first.cast::<R::Acc>();
@@ -603,24 +609,28 @@ unsafe fn push_one<T, R: Reduction<T>>(reduction: &R, mut sum: R::Acc, stack: St
     unsafe { place.write(sum) };
 }
 
-/// [`Kernel::push`]. As the next, one function for all closures.
+/// Pushes sums of all columns with these numbers. As the next, one function for all closures.
 ///
 /// # Safety
 ///
-/// As there.
+/// There are as many sums, and the stack is as for [`push_one`].
 #[inline(never)]
 unsafe fn push<T, R: Reduction<T>>(
     reduction: &R,
     sums: *const u8,
     columns: usize,
     stack: Stack,
-    index: usize,
+    numbers: Range<usize>,
 ) {
-    for column in 0..columns {
-        // SAFETY: the sum of a column.
-        let sum = unsafe { *sums.cast::<R::Acc>().wrapping_add(column) };
-        // SAFETY: the contract of this function, for one column.
-        unsafe { push_one(reduction, sum, stack.at::<R::Acc>(column), index) };
+    let mut sums = sums.cast::<R::Acc>();
+    for number in numbers {
+        for column in 0..columns {
+            // SAFETY: the sum of a column.
+            let sum = unsafe { *sums };
+            // SAFETY: the contract of this function, for one column.
+            unsafe { push_one(reduction, sum, stack.at::<R::Acc>(column), number) };
+            sums = sums.wrapping_add(1);
+        }
     }
 }
 
@@ -709,7 +719,15 @@ where
                 unsafe { map.fold_rows::<VECTORS>(rows, lanes, to) };
                 if index % 2 == 1 {
                     // SAFETY: as above; `fold_rows` has written the sums.
-                    unsafe { push(map.reduction, scratch, rows.columns, stack, index) };
+                    unsafe {
+                        push(
+                            map.reduction,
+                            scratch,
+                            rows.columns,
+                            stack,
+                            index..index + 1,
+                        )
+                    };
                 }
             }
             Leaves::Runs(_) if !Self::IN_VECTORS => {
@@ -766,6 +784,7 @@ where
             size: size_of::<R::Acc>(),
             align: align_of::<R::Acc>(),
             is_quick: self.plain && R::QUICK,
+            is_numbered: R::NUMBERED,
         }
     }
 
@@ -807,9 +826,16 @@ where
         in_vectors(Fold(self, terms, stack, index), Self::IN_VECTORS);
     }
 
-    unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize) {
+    unsafe fn push(
+        &self,
+        sums: *const u8,
+        columns: usize,
+        stack: Stack,
+        count: usize,
+        _slab: usize,
+    ) {
         // SAFETY: the contract of this function.
-        unsafe { push(self.reduction, sums, columns, stack, index) };
+        unsafe { push(self.reduction, sums, columns, stack, 0..count) };
     }
 
     unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8 {

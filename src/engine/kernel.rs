@@ -2,10 +2,11 @@
 //! given.
 //!
 //! [`reduction`](crate::reduction#the-order-of-summation) documents the tree. Terms are numbered
-//! from 0. 256 of them are a leaf of the tree. A leaf is folded in one of two ways, with the same
-//! result: as rows, where the terms of neighbouring columns lie side by side, or as a run, where
-//! the terms of one column do. A stack keeps the sum of `2^k` leaves until the sum of the next
-//! `2^k` leaves is complete; then the two are combined.
+//! from 0, and cut into slabs. 256 terms of a slab are a leaf of the tree. A leaf is folded in one
+//! of two ways, with the same result: as rows, where the terms of neighbouring columns lie side by
+//! side, or as a run, where the terms of one column do. A stack keeps the sum of `2^k` leaves until
+//! the sum of the next `2^k` leaves is complete; then the two are combined. The sums of slabs are
+//! combined by a stack of their own.
 
 use super::pack::Operand;
 
@@ -15,8 +16,18 @@ pub(crate) const LANES: usize = 16;
 /// Terms of a leaf, 16 for each lane: no term passes through more than 15 additions there.
 pub(crate) const LEAF: usize = LANES * LANES;
 
-/// Terms of a block: four leaves. Parts of reductions are cut between blocks.
+/// Terms of a block: four leaves of a slab. Parts of reductions are cut between blocks.
 pub(crate) const BLOCK_TERMS: usize = 4 * LEAF;
+
+/// How many terms a slab has, by the sizes of the axes that are summed: those of as few of the last
+/// axes as have a block of terms, or all.
+pub(crate) fn slab_terms(sizes: impl DoubleEndedIterator<Item = usize>) -> usize {
+    let (mut slab, mut sizes) = (1, sizes.rev());
+    while let (..BLOCK_TERMS, Some(size)) = (slab, sizes.next()) {
+        slab *= size;
+    }
+    slab
+}
 
 /// The most arrays that terms are computed of.
 pub(crate) const OPERANDS: usize = 6;
@@ -141,6 +152,8 @@ pub(crate) struct Facts<'f> {
     pub(crate) align: usize,
     /// Whether only the bytes of the terms tell how long they take.
     pub(crate) is_quick: bool,
+    /// Whether terms are folded with their numbers.
+    pub(crate) is_numbered: bool,
 }
 
 pub(crate) use sealed::Kernel;
@@ -180,26 +193,36 @@ mod sealed {
         ///
         /// # Safety
         ///
-        /// The terms, one at least, are elements of the inputs or copies of them. `stack` is as for
-        /// [`push`](Self::push), and begins at the first of the columns. Rows are at most [`LEAF`],
-        /// and their scratch memory has room for an accumulator and for [`live_lanes`] of each
-        /// column.
+        /// The terms, one at least, are elements of the inputs or copies of them. The stack begins
+        /// at the first of the columns, of which there are at most its width. It has room for as
+        /// many levels as the number of sums then has binary digits, and holds the sums with
+        /// smaller numbers. Rows are at most [`LEAF`], and their scratch memory has room for an
+        /// accumulator and for [`live_lanes`] of each column.
         unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize);
 
-        /// Pushes the sums of `columns` columns as number `index` of those on the stack.
+        /// Pushes `count` sums of each of `columns` columns on an empty stack: first those of all
+        /// columns with number 0. If the terms of each sum have been numbered from 0 on, it has
+        /// `slab` terms. Otherwise `slab` is 0.
         ///
         /// # Safety
         ///
-        /// The stack has room for as many levels as `index + 1` has binary digits, and holds the
-        /// sums with smaller numbers. `columns` is at most its width.
-        unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize);
+        /// There are as many sums. The stack has room for as many levels as `count` has binary
+        /// digits. `columns` is at most its width.
+        unsafe fn push(
+            &self,
+            sums: *const u8,
+            columns: usize,
+            stack: Stack,
+            count: usize,
+            slab: usize,
+        );
 
         /// Combines all that waits on the stack after `count` pushes. The results are at the
         /// returned pointer, on the stack.
         ///
         /// # Safety
         ///
-        /// `count` sums of each column have been pushed, one at least. `columns` is at most the
+        /// `count` sums of each column are on the stack, one at least. `columns` is at most the
         /// width of the stack.
         unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
     }

@@ -246,7 +246,11 @@ where
     type Acc = R::Acc;
 
     fn facts(&self) -> Facts<'_> {
-        self.map.facts()
+        // The numbers of the terms of slabs become those of all terms where slabs are pushed.
+        Facts {
+            is_numbered: false,
+            ..self.map.facts()
+        }
     }
 
     unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize) {
@@ -254,18 +258,27 @@ where
         in_vectors(Fold(self, terms, stack, index), wide);
     }
 
-    unsafe fn push(&self, sums: *const u8, columns: usize, stack: Stack, index: usize) {
+    unsafe fn push(
+        &self,
+        sums: *const u8,
+        columns: usize,
+        stack: Stack,
+        count: usize,
+        slab: usize,
+    ) {
         let (sums, best) = (sums.cast::<(T, usize)>(), stack.first.cast::<(T, usize)>());
         for column in 0..columns {
-            let best = best.wrapping_add(column);
-            // SAFETY: the accumulator of a column: the contract.
-            let mut new = unsafe { *sums.wrapping_add(column) };
-            if index > 0 {
-                // SAFETY: earlier pushes have written it: the contract.
-                new = self.map.reduction.combine(unsafe { *best }, new);
+            let of_all = (0..count).map(|number| {
+                let sum = sums.wrapping_add(number * columns + column);
+                // SAFETY: a sum of the column: the contract.
+                let (value, at) = unsafe { *sum };
+                (value, at.wrapping_add(number * slab))
+            });
+            let chosen = of_all.reduce(|a, b| self.map.reduction.combine(a, b));
+            if let Some(chosen) = chosen {
+                // SAFETY: a column of the stack.
+                unsafe { best.wrapping_add(column).write(chosen) };
             }
-            // SAFETY: a column of the stack.
-            unsafe { best.write(new) };
         }
     }
 

@@ -1,9 +1,9 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
-use super::kernel::{Facts, Finish, Kernel};
+use super::kernel::{Facts, Finish, Kernel, slab_terms};
 use super::memory::uninit_array;
 use super::reduction::Reduction;
-use super::sums::{Target, Terms, reduce};
+use super::sums::{SUMMED, Target, Terms, reduce};
 use crate::error::Result;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
@@ -87,8 +87,13 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     }
 
     fn all(&self) -> Terms {
-        let range = 0..self.terms;
-        Terms { range, number: 0 }
+        let sizes = self.becomes.iter().zip(self.facts().shape);
+        let summed = sizes.filter(|&(&axis, _)| axis == SUMMED);
+        Terms {
+            range: 0..self.terms,
+            number: 0,
+            slab: slab_terms(summed.map(|(_, &size)| size)),
+        }
     }
 
     fn finish(&self, add: Option<Add<R::Out>>) -> Results<'_, T, R> {

@@ -110,7 +110,12 @@ pub trait Reduction<T>: Sync {
     /// The accumulator of one term. Example: [`Reduction`].
     fn lift(&self, value: T) -> Self::Acc;
 
-    /// [`lift`](Self::lift)'s result for the term with this number, if the reduction depends on it.
+    /// Whether the reduction depends on the numbers of its terms. If not,
+    /// [`at_index`](Self::at_index) is not called, and memory is read in its order in more layouts.
+    const NUMBERED: bool = false;
+
+    /// [`lift`](Self::lift)'s result for the term with this number, if the reduction is
+    /// [`NUMBERED`](Self::NUMBERED).
     ///
     /// Terms are numbered in row-major order over the axes that are reduced. Example:
     /// [`ArgMax`](crate::reduction::ArgMax).

@@ -18,21 +18,22 @@
 //! else. Prefer such an axis if it has at least as many indices as there are workers.
 //!
 //! **To cut an axis that is summed costs one accumulator for each node of the tree that is sent.**
-//! The terms of an element are divided into blocks of 1024. The blocks are the leaves of [the
-//! tree](crate::reduction#the-order-of-summation). A worker has a range of blocks. It sends the
-//! smallest set of [nodes](crate::distributed::Part::nodes) that together are this range: at most
-//! two for each level of the tree. It sends one node if the range is itself a node, that is, if it
-//! has 2^k blocks and begins at a multiple of 2^k.
+//! The terms of an element are divided into slabs, and each slab into blocks of 1024, as [the order
+//! of summation](crate::reduction#the-order-of-summation) says. A worker has a range of blocks. It
+//! sends the smallest set of [nodes](crate::distributed::Part::nodes) of the tree that together are
+//! this range: at most two for each level. It sends one node if the range is itself a node: 2^k
+//! blocks of a slab that begin at a multiple of 2^k of them, or as many slabs.
 //!
 //! **Blocks are not cut.** [`part`](crate::distributed::Part::new) returns an error for a tile that
 //! cuts a block. The error has the nearest block boundaries. If shard boundaries are not block
 //! boundaries, use [`part_of_blocks`](crate::distributed::Part::of_blocks), which takes any range
 //! of blocks. Its tile is the smallest box that contains these blocks. The tile may reach into the
 //! neighbouring shard. A plan with at most 1024 terms for each element has one block, so only its
-//! kept axes can be cut.
+//! kept axes can be cut. Between slabs every plan can be cut: images of 56 by 56 are slabs.
 //!
 //! In this example, five workers sum the gradient of a bias `[C]` of images `[N, C, H, W]`. Each
-//! worker has three of the 15 blocks. The boundaries of blocks are not boundaries of images:
+//! worker has three of the 15 blocks. All terms are one slab, as an image has 49 of them. The
+//! boundaries of blocks are not boundaries of images:
 //!
 //! ```
 //! use ndarray::Array4;

@@ -69,7 +69,8 @@
 //! | plan | The result of a rule on shapes: for each output axis, the input axis that feeds it, or none. A [`BroadcastPlan`](crate::BroadcastPlan). |
 //! | cotangent, `dy` | The gradient of a loss with respect to the output of a broadcast or an operation. It has the shape of the output. |
 //! | term | One of the values that are summed, or reduced in another way, to one element of a result. |
-//! | block | 1024 consecutive terms of one element, in [the order of summation](crate::reduction#the-order-of-summation). The last block may be shorter. |
+//! | slab | The terms of one element along the last summed axes, as few as have 1024 terms together, in [the order of summation](crate::reduction#the-order-of-summation). |
+//! | block | 1024 consecutive terms of a slab. The last block of a slab may be shorter. |
 //! | picture | A drawing of a plan or an error, made of text. It shows the shapes in lines below each other, aligned by axis. |
 //!
 //! # What holds everywhere

@@ -67,25 +67,114 @@ pub struct Accumulation<T, R: Reduction<T>> {
 }
 
 /// How many blocks the terms of each element of the gradient have, in the
-/// [documented tree](crate::reduction#the-order-of-summation): one for each 1024 terms begun.
+/// [documented tree](crate::reduction#the-order-of-summation): in each slab, one for each 1024
+/// terms begun.
 ///
 /// ```
 /// use ndarray_broadcast::BroadcastPlan;
 /// use ndarray_broadcast::distributed::sum_blocks;
 ///
-/// // [N, C, H, W] is summed to [C].
+/// // [N, C, H, W] is summed to [C]. Images of 256 terms: all are one slab.
 /// let plan = BroadcastPlan::explicit(3, (10, 3, 16, 16), &[1])?;
 /// assert_eq!(sum_blocks(&plan), (10_usize * 16 * 16).div_ceil(1024));
+/// // Each image is a slab.
+/// let plan = BroadcastPlan::explicit(3, (10, 3, 56, 56), &[1])?;
+/// assert_eq!(sum_blocks(&plan), 10 * (56_usize * 56).div_ceil(1024));
 /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
 /// ```
 #[must_use]
 pub fn sum_blocks<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> usize {
-    plan.sum_terms().div_ceil(BLOCK_TERMS)
+    Tree::of(plan).all()
 }
 
-/// A node of the tree: its first block and the end of its blocks. It has `2^n` blocks, or fewer at
-/// the end of the tree.
+/// A node of the tree: its first block and the end of its blocks. In a slab it has `2^n` blocks, or
+/// fewer at the end of the slab; otherwise it has `2^n` slabs, or fewer at the end of the tree.
 pub(super) type Node = (usize, usize);
+
+/// The tree of a plan: of slabs, and in each of blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tree {
+    /// Terms of a slab, at least one.
+    pub(super) slab: usize,
+    /// Blocks of a slab.
+    pub(super) blocks: usize,
+    slabs: usize,
+}
+
+impl Tree {
+    pub(super) fn of<I: Dimension, O: Dimension>(plan: &BroadcastPlan<I, O>) -> Self {
+        let slab = plan.slab_terms().max(1);
+        Tree {
+            slab,
+            blocks: slab.div_ceil(BLOCK_TERMS),
+            slabs: plan.sum_terms() / slab,
+        }
+    }
+
+    /// How many blocks there are.
+    pub(super) fn all(&self) -> usize {
+        self.slabs * self.blocks
+    }
+
+    /// Which place in its block a term has, by its number.
+    pub(super) fn in_block(&self, number: usize) -> usize {
+        number % self.slab % BLOCK_TERMS
+    }
+
+    /// The block of a term, or all blocks if there is no such term.
+    pub(super) fn block_at(&self, number: usize) -> usize {
+        number / self.slab * self.blocks + number % self.slab / BLOCK_TERMS
+    }
+
+    /// The terms of these blocks.
+    pub(super) fn terms_of(&self, (start, end): (usize, usize)) -> Range<usize> {
+        let first =
+            |block: usize| block / self.blocks * self.slab + block % self.blocks * BLOCK_TERMS;
+        first(start)..first(end)
+    }
+
+    /// The tree that a node of these blocks is in: the number of its first block, how many blocks
+    /// its leaves have, and how many leaves there are.
+    fn tree_with(&self, (start, end): Node) -> [usize; 3] {
+        let in_slab = start % self.blocks;
+        match in_slab == 0 && end - start >= self.blocks {
+            true => [0, self.blocks, self.slabs],
+            false => [start - in_slab, 1, self.blocks],
+        }
+    }
+
+    /// The other half of the node's parent; `None` for the root.
+    pub(super) fn sibling(&self, node: Node) -> Option<Node> {
+        let [first, size, all] = self.tree_with(node);
+        let leaves = ((node.0 - first) / size, (node.1 - first) / size);
+        let (start, end) = sibling(leaves, all)?;
+        Some((first + start * size, first + end * size))
+    }
+
+    /// The largest nodes that together are these blocks.
+    pub(super) fn nodes_of(self, blocks: Range<usize>) -> impl Iterator<Item = Node> {
+        let mut start = blocks.start;
+        std::iter::from_fn(move || {
+            if start >= self.all() {
+                return None;
+            }
+            // Whole slabs, if the first of these blocks is the first of a slab.
+            let whole = self.tree_with((start, start - start % self.blocks + self.blocks));
+            let in_slab = self.tree_with((start, start));
+            let end_in = |[first, size, all]: [usize; 3]| {
+                // A node begins at a multiple of its size.
+                let at = (start - first) / size;
+                let sizes = (0..=at.trailing_zeros().min(usize::BITS - 1)).map(|bits| 1 << bits);
+                let ends = sizes.rev().map(|leaves| all.min(at.saturating_add(leaves)));
+                let mut ends = ends.map(|end| first + end * size);
+                ends.find(|&end| start < end && end <= blocks.end)
+            };
+            let node = (start, end_in(whole).or_else(|| end_in(in_slab))?);
+            start = node.1;
+            Some(node)
+        })
+    }
+}
 
 /// Nodes by their first element, each with an accumulator for each of some elements of the gradient
 /// that follow each other in row-major order. Nodes of the same first element have the same
@@ -99,8 +188,8 @@ fn keys(elements: Range<usize>) -> Range<(usize, Node)> {
     (elements.start, (0, 0))..(elements.end, (0, 0))
 }
 
-/// The other half of the node's parent; `None` for the root. The tree has `all` blocks.
-pub(super) fn sibling((start, end): Node, all: usize) -> Option<Node> {
+/// The other half of the node's parent; `None` for the root. The tree has `all` leaves.
+fn sibling((start, end): Node, all: usize) -> Option<Node> {
     let before = |size| Some((start - size, start));
     match end - start {
         _ if (start, end) == (0, all) => None,
@@ -112,34 +201,16 @@ pub(super) fn sibling((start, end): Node, all: usize) -> Option<Node> {
     }
 }
 
-/// The largest nodes that together are these blocks. The tree has `all` blocks.
-pub(super) fn nodes_of(blocks: Range<usize>, all: usize) -> impl Iterator<Item = Node> {
-    let mut start = blocks.start;
-    std::iter::from_fn(move || {
-        // A node begins at a multiple of its size.
-        let sizes = (0..=start.trailing_zeros().min(usize::BITS - 1)).map(|bits| 1 << bits);
-        let mut ends = sizes.rev().map(|size| all.min(start.saturating_add(size)));
-        let node = (start, ends.find(|&end| start < end && end <= blocks.end)?);
-        start = node.1;
-        Some(node)
-    })
-}
-
-/// The terms of these blocks. There are `total` terms in all.
-pub(super) fn terms_of((start, end): (usize, usize), total: usize) -> Range<usize> {
-    start * BLOCK_TERMS..total.min(end * BLOCK_TERMS)
-}
-
 /// Adds a node that has no block in common with the others of its elements. Combines it with its
-/// sibling as long as the sibling is there. There are `all` blocks.
+/// sibling as long as the sibling is there.
 pub(super) fn insert<T, R: Reduction<T>>(
     pieces: &mut Pieces<R::Acc>,
     (first, mut node): (usize, Node),
     mut values: Vec<R::Acc>,
-    all: usize,
+    tree: Tree,
     reduction: &R,
 ) {
-    while let Some(half) = sibling(node, all) {
+    while let Some(half) = tree.sibling(node) {
         let Some(mut right) = pieces.remove(&(first, half)) else {
             break;
         };
@@ -292,7 +363,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// ```
     pub fn merge(&mut self, other: Self) -> Result<()> {
         self.check_plan(&other.plan)?;
-        let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
+        let tree = Tree::of(&self.plan);
         let mut pieces = other.pieces;
         // After this, pieces of both have the same elements, or none in common.
         let theirs: Vec<_> = elements_of(&pieces, 0..usize::MAX).collect();
@@ -302,12 +373,12 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         cut(&mut pieces, &ours)?;
         for &key in pieces.keys() {
             if let Some(blocks) = common_blocks(&self.pieces, key) {
-                let (index, terms) = (self.index(key.0), terms_of(blocks, total));
+                let (index, terms) = (self.index(key.0), tree.terms_of(blocks));
                 return Err(parts_mismatch(PartsFault::Overlap { index, terms }));
             }
         }
         for (key, values) in pieces {
-            insert(&mut self.pieces, key, values, all, &self.reduction);
+            insert(&mut self.pieces, key, values, tree, &self.reduction);
         }
         Ok(())
     }
@@ -355,15 +426,16 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
     /// The first element of the result that is not complete, and the first of its terms that are
     /// missing.
     fn first_missing(&self) -> Option<(usize, Range<usize>)> {
-        let (all, total) = (sum_blocks(&self.plan), self.plan.sum_terms());
+        let tree = Tree::of(&self.plan);
+        let all = tree.all();
         let count: usize = self.plan.input_shape().iter().product();
         let mut element = 0;
-        while element < count && total > 0 {
+        while element < count && all > 0 {
             let (mut end, nodes) = (0, self.pieces.range(keys(element..element + 1)));
             let begins = nodes.map(|(&(_, node), _)| node).chain([(all, all)]);
             let mut gaps = begins.map(|(start, next)| (replace(&mut end, next), start));
             if let Some(blocks) = gaps.find(|(end, start)| end < start) {
-                return Some((element, terms_of(blocks, total)));
+                return Some((element, tree.terms_of(blocks)));
             }
             // All blocks are one node.
             element += self.pieces[&(element, (0, all))].len();

@@ -70,6 +70,7 @@ macro_rules! forward {
         const FOLDS_LANES: bool = R::FOLDS_LANES;
         const HAS_UNORDERED: bool = R::HAS_UNORDERED;
         const MAY_BE_DECIDED: bool = R::MAY_BE_DECIDED;
+        const NUMBERED: bool = R::NUMBERED;
 
         type Acc = R::Acc;
 

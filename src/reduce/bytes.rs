@@ -16,9 +16,7 @@
 //! A list is its length and its values. Nodes of the same elements follow each other. Otherwise the
 //! elements of each node are behind those of the node before it.
 
-use super::accumulation::{
-    Accumulation, Pieces, common_blocks, nodes_of, shown, sibling, sum_blocks,
-};
+use super::accumulation::{Accumulation, Pieces, Tree, common_blocks, shown};
 use super::reduction::Reduction;
 use crate::error::{PartsFault, Result, invalid_bytes, parts_mismatch, reserved};
 use crate::plan::BroadcastPlan;
@@ -334,13 +332,13 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
         }
         let plan = read_plan(&mut from)?;
         let count: usize = plan.input_shape().iter().product();
-        let all = sum_blocks(&plan);
+        let tree = Tree::of(&plan);
         let mut pieces = Pieces::<R::Acc>::new();
         while !from.is_empty() {
             let [first, start, end] =
                 [(); 3].map(|()| usize::read(&mut from).unwrap_or(usize::MAX));
             let (node, values) = ((start, end), read_list(&mut from)?);
-            if nodes_of(start..end, all).next() != Some(node) {
+            if tree.nodes_of(start..end).next() != Some(node) {
                 return Err(invalid_bytes("the plan has no such node"));
             }
             let last = pieces.last_key_value();
@@ -353,7 +351,7 @@ impl<T, R: Reduction<T>> Accumulation<T, R> {
                 ));
             }
             // Halves of a node would have been written as that one.
-            let half = sibling(node, all).filter(|half| pieces.contains_key(&(first, *half)));
+            let half = (tree.sibling(node)).filter(|half| pieces.contains_key(&(first, *half)));
             if common_blocks(&pieces, (first, node)).is_some() || half.is_some() {
                 return Err(invalid_bytes(
                     "two nodes are of the same block, or halves of one",

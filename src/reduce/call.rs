@@ -2,7 +2,7 @@
 
 use super::reduction::Reduction;
 use crate::engine::inputs::Input;
-use crate::engine::kernel::BLOCK_TERMS;
+use crate::engine::kernel::{BLOCK_TERMS, slab_terms};
 use crate::engine::memory::array_of;
 use crate::engine::reduce::{Add, Call};
 use crate::engine::reduction::Elements;
@@ -11,6 +11,7 @@ use crate::error::{ArrayRole, Result, check_shape, too_few_terms};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
 use ndarray::{Array, ArrayRef, Dimension, Zip};
+use std::ops::Range;
 
 impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// Sets `axes` to what each output axis becomes, as in [`Call`]. Returns how many terms each
@@ -35,6 +36,15 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     /// How many terms each element of the gradient has.
     pub(super) fn sum_terms(&self) -> usize {
         self.becomes(self.output_dim().sizes_mut())
+    }
+
+    /// How many terms a slab of the tree has.
+    pub(super) fn slab_terms(&self) -> usize {
+        let mut becomes = self.output_dim();
+        self.becomes(becomes.sizes_mut());
+        let sizes = becomes.sizes().iter().zip(self.output_shape());
+        let summed = sizes.filter(|&(&axis, _)| axis == SUMMED);
+        slab_terms(summed.map(|(_, &size)| size))
     }
 
     /// A reduction of an array of the plan's output shape. If terms `may_move`, `run` may take them
@@ -184,7 +194,16 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         if count <= FIRST || dim.size() == 0 || !strides.is_sorted_by(|a, b| a >= b) {
             return Ok(None);
         }
-        let look = |range| self.accumulators(dim.clone(), Terms { range, number: 0 });
+        let look = |range: Range<usize>| {
+            // The tree does not matter here.
+            let slab = range.len();
+            let terms = Terms {
+                range,
+                number: 0,
+                slab,
+            };
+            self.accumulators(dim.clone(), terms)
+        };
         let mut end = FIRST;
         let mut accs = look(0..end)?;
         while end < count && !accs.iter().all(|&acc| self.reduction.is_decided(acc)) {

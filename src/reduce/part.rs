@@ -1,6 +1,6 @@
 //! Parts of the terms of sums: tiles that keep whole blocks of the tree, and ranges of blocks.
 
-use super::accumulation::{Accumulation, Pieces, insert, nodes_of, part_of, sum_blocks, terms_of};
+use super::accumulation::{Accumulation, Pieces, Tree, insert, part_of};
 use super::reduction::Reduction;
 use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::reduce::Call;
@@ -50,8 +50,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// The part of all sums whose terms are inside a tile of this plan.
     ///
     /// The tile must not cut a block of the tree: its terms of each sum begin and end at multiples
-    /// of 1024 terms, or at the end of the terms. A tile that has the full size of each summed axis
-    /// never cuts a block.
+    /// of 1024 terms of a slab, or at the end of a slab. A tile that has the full size of each
+    /// summed axis never cuts a block.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// # Ok::<(), ndarray_broadcast::BroadcastError>(())
     /// ```
     pub fn new(plan: &BroadcastPlan<I, O>, tile: &Tile<I, O>) -> Result<Self> {
-        let (output, total) = (tile.output(), plan.sum_terms());
+        let (output, tree) = (tile.output(), Tree::of(plan));
         let mut ranges = reserved(output.shape().len())?;
         ranges.extend(output.ranges());
         let mut part = Part::of_nothing(plan, &ranges)?;
@@ -106,11 +106,11 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         }
         // The step of each outer axis is a multiple of the step of the axis inside it. So if the
         // first two runs are whole blocks, all are.
-        let whole = |number: usize| number % BLOCK_TERMS == 0 || number == total;
         let runs = part.terms.clone().step_by(part.run).take(2);
-        let mut numbers = runs.map(|at| part.number(at));
+        let numbers = runs.map(|at| part.number(at));
+        let mut ends = numbers.flat_map(|number| [number, number + part.run]);
         match cut {
-            Some(axis) if !numbers.all(|at| whole(at) && whole(at + part.run)) => {
+            Some(axis) if !ends.all(|number| tree.in_block(number) == 0) => {
                 Err(part.cut_block(&ranges, axis))
             }
             _ => Ok(part),
@@ -163,17 +163,16 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         blocks: Range<usize>,
     ) -> Result<Self> {
         check_inside(input.iter().cloned(), plan.input_shape())?;
-        let all = sum_blocks(plan);
-        if blocks.start > blocks.end || blocks.end > all {
-            return Err(invalid_box(&[all], &[blocks], BoxFault::Blocks));
+        let tree = Tree::of(plan);
+        if blocks.start > blocks.end || blocks.end > tree.all() {
+            return Err(invalid_box(&[tree.all()], &[blocks], BoxFault::Blocks));
         }
         let empty = blocks.is_empty() || input.iter().any(|range| range.is_empty());
-        let total = plan.sum_terms();
-        let terms = terms_of((blocks.start, blocks.end), total);
+        let terms = tree.terms_of((blocks.start, blocks.end));
         // From the outermost axis on: the first axis on which the first and the last term differ
         // is cut, and those inside it are whole.
         let mut ranges = reserved(plan.output_shape().len())?;
-        let (mut inside, mut whole) = (total, false);
+        let (mut inside, mut whole) = (plan.sum_terms(), false);
         for (source, &size) in plan.axis_sources().zip(plan.output_shape()) {
             ranges.push(match source {
                 AxisSource::Kept(axis) => input[axis].clone(),
@@ -231,15 +230,17 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// ```
     #[must_use]
     pub fn nodes(&self) -> usize {
-        let all = sum_blocks(&self.plan);
-        let count = |(_, blocks)| nodes_of(blocks, all).count();
+        let tree = Tree::of(&self.plan);
+        let count = |(_, blocks)| tree.nodes_of(blocks).count();
         let mut runs = self.runs();
         match [runs.next(), runs.next(), runs.next_back()] {
-            // The nodes of a run depend on its position in a node that is at least as long. If it
-            // is the same for all runs, only the last run may have other nodes: the tree ends
-            // there.
+            // The nodes of a run of whole slabs depend on its position in a node that is at least
+            // as long. If it is the same for all runs, only the last run may have other nodes: the
+            // tree ends there. Of shorter runs each is in a slab of its own, at the same place.
             [Some(first), Some(second), Some(last)]
-                if (second.1.start - first.1.start) % first.1.len().next_power_of_two() == 0 =>
+                if (second.1.start - first.1.start) / tree.blocks
+                    % (first.1.len() / tree.blocks).next_power_of_two()
+                    == 0 =>
             {
                 (runs.len() + 2) * count(first) + count(last)
             }
@@ -250,15 +251,15 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     /// The error for a part whose box `ranges` cuts a block. `axis` is the one to cut elsewhere.
     #[cold]
     fn cut_block(&self, ranges: &[Range<usize>], axis: usize) -> BroadcastError {
-        let (shape, total) = (self.plan.output_shape(), self.plan.sum_terms());
+        let (shape, tree) = (self.plan.output_shape(), Tree::of(&self.plan));
         let Range { start, end } = ranges[axis];
         let (first, step) = (self.number(0), self.run / (end - start));
         // Whether each run begins at the same distance from the beginning of a block.
         let next = self.terms.clone().nth(self.run);
-        let aligned = next.is_none_or(|at| (self.number(at) - first) % BLOCK_TERMS == 0);
+        let aligned = next.is_none_or(|at| tree.in_block(self.number(at)) == tree.in_block(first));
         let keeps = |at: usize| {
             let number = first - start * step + at * step;
-            (aligned && number % BLOCK_TERMS == 0) || number == total
+            (aligned && tree.in_block(number) == 0) || number == self.plan.sum_terms()
         };
         let boundary = match keeps(end) || (start > 0 && !keeps(start)) {
             true => start,
@@ -292,8 +293,8 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
 
     /// The position of the first term of each run in the tile, and the run's blocks.
     fn runs(&self) -> impl DoubleEndedIterator<Item = (usize, Range<usize>)> + ExactSizeIterator {
-        let blocks =
-            |number: usize| number / BLOCK_TERMS..(number + self.run).div_ceil(BLOCK_TERMS);
+        let tree = Tree::of(&self.plan);
+        let blocks = move |number| tree.block_at(number)..tree.block_at(number + self.run);
         let positions = self.terms.clone().step_by(self.run);
         positions.map(move |at| (at, blocks(self.number(at))))
     }
@@ -328,18 +329,20 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         call: &Call<'_, T, R>,
     ) -> Result<Pieces<R::Acc>> {
         let mut of_tile = Pieces::new();
-        let (total, all) = (self.plan.sum_terms(), sum_blocks(&self.plan));
+        let tree = Tree::of(&self.plan);
         for (position, run) in self.runs() {
-            for node in nodes_of(run.clone(), all) {
-                let at = position + (node.0 - run.start) * BLOCK_TERMS;
-                let numbers = terms_of(node, total);
+            let first = tree.terms_of((run.start, run.end)).start;
+            for node in tree.nodes_of(run) {
+                let numbers = tree.terms_of(node);
+                let at = position + (numbers.start - first);
                 let terms = Terms {
                     range: at..at + numbers.len(),
                     number: numbers.start.wrapping_sub(at),
+                    slab: tree.slab,
                 };
                 let values = call.accumulators(self.tile.plan().input_dim(), terms)?;
                 let values = values.into_raw_vec_and_offset().0;
-                insert(&mut of_tile, (0, node), values, all, call.reduction);
+                insert(&mut of_tile, (0, node), values, tree, call.reduction);
             }
         }
         if of_tile.is_empty() {

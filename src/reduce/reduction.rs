@@ -507,6 +507,8 @@ macro_rules! position {
                 none: None,
             }
 
+            const NUMBERED: bool = true;
+
             #[inline(always)]
             fn at_index(&self, (value, _): (T, usize), index: usize) -> (T, usize) {
                 (value, index)

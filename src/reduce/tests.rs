@@ -92,10 +92,25 @@ impl<const N: usize> Mixed<N> {
     }
 }
 
-/// The documented tree.
-fn tree<const N: usize>(terms: &[Mixed<N>]) -> Mixed<N> {
-    let leaves: Vec<_> = terms.chunks(LEAF).map(leaf).collect();
-    balanced(&leaves)
+/// The documented tree, with slabs of so many terms.
+fn tree<const N: usize>(terms: &[Mixed<N>], slab: usize) -> Mixed<N> {
+    let of_slab = |terms: &[Mixed<N>]| {
+        let leaves: Vec<_> = terms.chunks(LEAF).map(leaf).collect();
+        balanced(&leaves)
+    };
+    let slabs: Vec<_> = terms.chunks(slab).map(of_slab).collect();
+    balanced(&slabs)
+}
+
+/// The terms of as few of the last summed axes as have a block of them together.
+fn slab_of(shape: &[usize], summed: &[usize]) -> usize {
+    let mut slab = 1;
+    for &axis in summed.iter().rev() {
+        if slab < BLOCK_TERMS {
+            slab *= shape[axis];
+        }
+    }
+    slab.max(1)
 }
 
 /// All but the largest power of two that is less than the count are on the right.
@@ -148,7 +163,11 @@ fn expected<const N: usize>(terms: &ArrayViewD<'_, Mixed<N>>, summed: &[usize]) 
     let (count, all) = in_order(terms, summed);
     match all.len() {
         0 => vec![Mixed::zero(); count],
-        len => all.chunks(len / count).map(tree).collect(),
+        len => {
+            let slab = slab_of(terms.shape(), summed);
+            let columns = all.chunks(len / count);
+            columns.map(|terms| tree(terms, slab)).collect()
+        }
     }
 }
 
@@ -208,6 +227,7 @@ struct Numbered;
 
 impl<const N: usize> Reduction<Mixed<N>> for Numbered {
     const COMMUTATIVE: bool = true;
+    const NUMBERED: bool = true;
 
     type Acc = Mixed<N>;
     type Out = Mixed<N>;
@@ -233,13 +253,17 @@ impl<const N: usize> Reduction<Mixed<N>> for Numbered {
     }
 }
 
-/// What [`Numbered`] makes of the terms of `count` results, one after the other.
-fn expected_numbered<const N: usize>(terms: &[Mixed<N>], count: usize) -> Vec<Mixed<N>> {
+/// What [`Numbered`] makes of the terms of `count` results, one after the other, in such slabs.
+fn expected_numbered<const N: usize>(
+    terms: &[Mixed<N>],
+    count: usize,
+    slab: usize,
+) -> Vec<Mixed<N>> {
     let len = terms.len() / count.max(1);
     let result = |terms: &[Mixed<N>]| {
         let number = |(i, &term)| Numbered.at_index(term, i);
         let terms: Vec<_> = terms.iter().enumerate().map(number).collect();
-        Numbered.finish(tree(&terms), len)
+        Numbered.finish(tree(&terms, slab), len)
     };
     match len {
         0 => vec![result(&[]); count],
@@ -299,7 +323,13 @@ fn check<const N: usize>(
             let map = Map::new(&inputs, terms.shape(), &Sum, &identity::<Mixed<N>>, true);
             let (dim, range) = (IxDyn(plan.input_shape()), 0..count);
             let call = Call::<Mixed<N>, _>::new(&map, &Sum, &becomes, count);
-            let accs = call.accumulators(dim, Terms { range, number: 0 });
+            let slab = slab_of(terms.shape(), &summed);
+            let all = Terms {
+                range,
+                number: 0,
+                slab,
+            };
+            let accs = call.accumulators(dim, all);
             assert!(accs.unwrap().iter().eq(&expected), "unfinished, {}", what());
         }
         for apart in [false, true] {
@@ -335,7 +365,7 @@ fn check_maps<const N: usize>(
     summed: &[usize],
 ) -> impl Check<N> + use<N> {
     let (plan, (count, all)) = (plan(terms.shape(), summed), in_order(terms, summed));
-    let numbered = expected_numbered(&all, count);
+    let numbered = expected_numbered(&all, count, slab_of(terms.shape(), summed));
     let products = check_products::<N, 1>(terms, summed);
     move |terms| {
         let found = zip((terms, terms)).reduce(&plan, Numbered, |(a, b)| {
@@ -538,7 +568,8 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
                 let axes: Vec<usize> = order.iter().chain(&summed).copied().collect();
                 let count: usize = input.iter().product();
                 let all: Vec<_> = terms.view().permuted_axes(axes).iter().copied().collect();
-                let expected: Vec<_> = all.chunks(all.len() / count).map(tree).collect();
+                let (columns, slab) = (all.chunks(all.len() / count), slab_of(shape, &summed));
+                let expected: Vec<_> = columns.map(|terms| tree(terms, slab)).collect();
                 let what = format!("{shape:?}, sums of {summed:?}, {order:?} kept");
                 let fresh = plan.gradient(&terms).unwrap();
                 assert!(fresh.iter().eq(&expected), "{what}");
@@ -550,7 +581,7 @@ fn few_elements_follow_the_tree_whatever_becomes_of_their_axes() {
                 assert!(out.iter().copied().eq(added), "added, {what}");
                 plan.gradient_into(&terms, &mut out).unwrap();
                 assert_eq!(out, fresh, "into, {what}");
-                let numbered = expected_numbered(&all, count);
+                let numbered = expected_numbered(&all, count, slab);
                 let fresh = plan.reduce(&fortran, Numbered).unwrap();
                 assert!(fresh.iter().eq(&numbered), "numbered, {what}");
                 plan.reduce_into(&terms, Numbered, &mut out).unwrap();
@@ -566,7 +597,7 @@ fn check_numbered<const N: usize>(
     summed: &[usize],
 ) -> impl Check<N> + use<N> {
     let (plan, (count, all)) = (plan(terms.shape(), summed), in_order(terms, summed));
-    let expected = expected_numbered(&all, count);
+    let expected = expected_numbered(&all, count, slab_of(terms.shape(), summed));
     move |terms| {
         let what = || format!("{N} bytes, {:?}, {plan}", terms.strides());
         let fresh = plan.reduce(terms, Numbered).unwrap();
@@ -761,7 +792,8 @@ fn maps_of_large_arrays_follow_the_tree() {
     }
 }
 
-/// Terms whose neighbours in memory belong to the next run of terms.
+/// Terms whose neighbours in memory belong to the next run of terms. Those that are numbered are
+/// gathered, others are summed slab by slab.
 #[test]
 fn crossed_terms_follow_the_tree() {
     let lines = SECOND_LEVEL_CACHE / CACHE_LINE;
@@ -781,13 +813,14 @@ fn crossed_terms_follow_the_tree() {
             let terms = terms.reversed_axes();
             check_once(&terms.view(), &[0, 1], check);
             let apart = terms.view().insert_axis(Axis(0));
-            check_once(&apart.view(), &[1, 2], check);
+            check_once(&apart.view(), &[1, 2], check_numbered);
         }
         let mut backwards = memory.view().reversed_axes();
         backwards.slice_axis_inplace(Axis(0), Slice::new(0, Some(4), 1));
         backwards.invert_axis(Axis(0));
         backwards.invert_axis(Axis(1));
         check_once(&backwards, &[0, 1], check);
+        check_once(&backwards, &[0, 1], check_numbered);
     }
     // On several threads, and several sums.
     let (run, step) = (lines + 600, CACHE_LINE / 4);
@@ -816,7 +849,7 @@ fn terms_of_arrays_in_different_orders_follow_the_tree() {
             assert_eq!(a, b, "{N} bytes, {shape:?}");
             a
         });
-        let numbered = expected_numbered(&all, count);
+        let numbered = expected_numbered(&all, count, slab_of(&shape, &[1, 3]));
         assert!(found.unwrap().iter().eq(&numbered), "{N} bytes, {shape:?}");
     }
     for columns in [2, 3, 5, 7, 8, 9] {
@@ -841,10 +874,37 @@ fn terms_with_one_element_for_each_row_follow_the_tree() {
             .indexed_iter()
             .map(|(at, &term)| term + column[[at[0], 0]])
             .collect();
-        let operands = zip((&crossed, &column));
+        let (operands, slab) = (zip((&crossed, &column)), slab_of(&shape, &[0, 1]));
         let found = operands.reduce(&plan(&shape, &[0, 1]), Sum, |(a, b)| a + b);
-        assert!(found.unwrap().iter().eq([&tree(&expected)]), "{shape:?}");
+        assert!(
+            found.unwrap().iter().eq([&tree(&expected, slab)]),
+            "{shape:?}"
+        );
     }
+}
+
+/// One slab, whole slabs with a short last leaf or a short last block, and slabs of few leaves.
+#[test]
+fn slabs_follow_the_tree_in_every_layout() {
+    for (shape, summed) in [
+        (&[3, BLOCK_TERMS - 1][..], &[0, 1][..]),
+        (&[3, BLOCK_TERMS], &[0, 1]),
+        (&[5, BLOCK_TERMS + 1], &[0, 1]),
+        (&[2, 3, BLOCK_TERMS + LEAF], &[0, 1, 2]),
+        (&[2, 3, BLOCK_TERMS + 6], &[0, 2]),
+        (&[3, 2, BLOCK_TERMS + 6], &[0, 2]),
+        (&[7, 40, 31], &[0, 1, 2]),
+        (&[4, 40, 31, 3], &[0, 1, 2]),
+        (&[4, 3, 40, 31], &[0, 2, 3]),
+        (&[3, 2, 2, 2 * BLOCK_TERMS], &[0, 1, 3]),
+        (&[3, 5, 2, 9, 130], &[0, 1, 3, 4]),
+        (&[130, 1, BLOCK_TERMS + 1, 1], &[0, 1, 2, 3]),
+    ] {
+        check_layouts(shape, summed, check_sums_and_maps::<1>);
+        check_layouts(shape, summed, check_sums_and_maps::<4>);
+        check_layouts(shape, summed, check::<16>);
+    }
+    check_layouts(&[3, BLOCK_TERMS + 5], &[0, 1], check::<LARGE_ELEMENT>);
 }
 
 /// One row that is seen many times.
@@ -856,7 +916,7 @@ fn long_rows_follow_the_tree() {
             .collect();
         let rows = row.broadcast((40, row.len())).unwrap();
         let sums = plan(rows.shape(), &[1]).gradient(&rows.into_dyn()).unwrap();
-        let expected = tree(row.as_slice().unwrap());
+        let expected = tree(row.as_slice().unwrap(), row.len());
         assert!(sums.iter().all(|&sum| sum == expected), "{blocks} blocks");
     }
 }
@@ -885,6 +945,8 @@ fn positions_are_those_of_the_first_terms_in_every_layout() {
         (&[9, 30, 11], &[0, 2]),
         (&[400, 300], &[0]),
         (&[400, 300], &[0, 1]),
+        (&[5, 1100], &[0, 1]),
+        (&[4, 3, 1030], &[0, 2]),
     ] {
         let len: usize = shape.iter().product();
         for nan_every in [0, 37, len / 3] {
@@ -1031,7 +1093,11 @@ fn results_and_terms_that_do_not_fit_are_refused() {
     let map = |shape| Map::new(&inputs, shape, &Sum, &identity::<u32>, true);
     let kernel = map(&[2, 2]);
     let sums = |becomes: &[usize], dim: &[usize], range| {
-        let terms = Terms { range, number: 0 };
+        let terms = Terms {
+            range,
+            number: 0,
+            slab: 2,
+        };
         reason(|| {
             let call = Call::<u32, _>::new(&kernel, &Sum, becomes, 2);
             call.accumulators(IxDyn(dim), terms).unwrap()

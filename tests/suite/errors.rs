@@ -39,9 +39,10 @@ fn xla(dimensions: &[usize]) -> ElementwiseRule {
     }
 }
 
-/// The part of a sum of 5 rows of 3000 terms that is in this box.
-fn part_of_rows(ranges: [Range<usize>; 2]) -> Result<Part, BroadcastError> {
-    let plan = BroadcastPlan::numpy((), (5, 3000)).unwrap().into_dyn();
+/// The part of a sum of 5 rows of `len` terms that is in this box. Rows of 1024 terms and more are
+/// slabs.
+fn part_of_rows(len: usize, ranges: [Range<usize>; 2]) -> Result<Part, BroadcastError> {
+    let plan = BroadcastPlan::numpy((), (5, len)).unwrap().into_dyn();
     Part::new(&plan, &Tile::new(&plan, &ranges).unwrap())
 }
 
@@ -594,26 +595,36 @@ input has shape [3], expected [3, 1]
   found      3
   expected   3  1
   ranks 1 and 2 differ";
-    a_box_that_cuts_a_block_between_two_boundaries: part_of_rows([0..1, 1025..3000]) => "\
+    a_box_that_cuts_a_block_between_two_boundaries: part_of_rows(3000, [0..1, 1025..3000]) => "\
 the box [0..1, 1025..3000] cuts a block of 1024 terms
   box     0..1  1025..3000
   shape      5        3000
                          ^ no block begins at 1025, but at 1024 and 2048";
-    a_box_that_cuts_a_block_before_its_last_term: part_of_rows([0..1, 0..2047]) => "\
+    a_box_that_cuts_a_block_before_its_last_term: part_of_rows(3000, [0..1, 0..2047]) => "\
 the box [0..1, 0..2047] cuts a block of 1024 terms
   box     0..1  0..2047
   shape      5     3000
                       ^ no block begins at 2047, but at 1024 and 2048";
-    a_box_that_cuts_a_block_after_the_only_boundary: part_of_rows([0..1, 2500..2900]) => "\
+    a_box_that_cuts_the_last_block_of_a_slab: part_of_rows(3000, [0..1, 2500..2900]) => "\
 the box [0..1, 2500..2900] cuts a block of 1024 terms
   box     0..1  2500..2900
   shape      5        3000
-                         ^ no block begins at 2500, but at 2048";
-    a_box_that_cuts_a_block_before_the_only_boundary: part_of_rows([4..5, 100..200]) => "\
+                         ^ no block begins at 2500, but at 2048 and 3000";
+    a_box_that_cuts_the_first_block_of_a_slab: part_of_rows(3000, [4..5, 100..200]) => "\
 the box [4..5, 100..200] cuts a block of 1024 terms
   box     4..5  100..200
   shape      5      3000
-                       ^ no block begins at 100, but at 288";
+                       ^ no block begins at 100, but at 0 and 1024";
+    a_box_that_cuts_a_block_after_the_only_boundary: part_of_rows(700, [0..1, 500..600]) => "\
+the box [0..1, 500..600] cuts a block of 1024 terms
+  box     0..1  500..600
+  shape      5       700
+                       ^ no block begins at 500, but at 0";
+    a_box_that_cuts_a_block_before_the_only_boundary: part_of_rows(700, [2..3, 100..200]) => "\
+the box [2..3, 100..200] cuts a block of 1024 terms
+  box     2..3  100..200
+  shape      5       700
+                       ^ no block begins at 100, but at 648";
     expand_cannot_keep_a_new_axis_of_a_partial_shape: BroadcastMode::Expand.infer(
         &anys(1),
         &PartialShape::new([PartialSize::known(KEEP), PartialSize::ANY]),
@@ -907,7 +918,7 @@ fn a_failed_write_ends_the_text_of_an_error() {
         plan.insert_axis(7).map(drop),
         plan.permuted(&[0, 2]).map(drop),
         Tile::new(&plan, &[0..4, 0..2]).map(drop),
-        part_of_rows([0..1, 1025..3000]).map(drop),
+        part_of_rows(3000, [0..1, 1025..3000]).map(drop),
         BroadcastMode::Numpy
             .infer(&two_to_three, &anys(0))
             .map(drop),

@@ -29,8 +29,8 @@ const TERMS_OF_PLANE: usize = 4 * LANES;
 ///
 /// # Safety
 ///
-/// As for [`reduce`](super::reduce), whose checks have been made, with `count` terms. There is an
-/// element.
+/// As for [`reduce`](super::reduce), whose checks have been made, with `count` terms, which are one
+/// slab or whole slabs. There is an element.
 #[inline(never)]
 pub(super) unsafe fn reduce_few(
     kernel: &dyn Kernel,
@@ -38,6 +38,7 @@ pub(super) unsafe fn reduce_few(
     becomes: &[usize],
     target: &Target<'_>,
     count: usize,
+    slab: usize,
 ) -> Option<usize> {
     let (inputs, shape, acc) = (facts.inputs, facts.shape, facts.size);
     let finish = target.finish?;
@@ -77,11 +78,23 @@ pub(super) unsafe fn reduce_few(
             (outer, kept) = (LoopAxis::UNIT, kept.resized(kept.size * outer.size));
         }
     }
-    let ([down @ .., place], [along @ .., _]) = (kept.strides, summed.strides);
-    let (columns, terms) = (kept.size, summed.size);
-    if terms != count {
+    if summed.size != count {
         return None;
     }
+    // The slabs of one column are columns, whose sums are joined.
+    let in_slabs = slab < count;
+    if in_slabs {
+        if kept.size > 1 || facts.is_numbered {
+            return None;
+        }
+        let slabs = LoopAxis {
+            size: count / slab,
+            strides: summed.moved([0; OPERANDS + 1], slab),
+        };
+        (kept, summed) = (slabs, summed.resized(slab));
+    }
+    let ([down @ .., place], [along @ .., _]) = (kept.strides, summed.strides);
+    let (columns, terms) = (kept.size, summed.size);
     let mut places = [ptr::null(); OPERANDS];
     let mut chunk = [0; OPERANDS];
     let (mut side_by_side, mut in_runs, mut adjacent) = (true, true, true);
@@ -108,13 +121,15 @@ pub(super) unsafe fn reduce_few(
     // The accumulators of a column: its stack, and what a leaf needs.
     let levels = stack_levels(leaves);
     let lanes = 1 + live_lanes(terms.min(LEAF));
-    let (own, table) = match gather {
+    let (mut own, table) = match gather {
         _ if as_runs => (levels * acc, 0),
         _ if columns == 1 && terms >= LANES => return None,
         _ if side_by_side => ((levels + lanes) * acc, 0),
         Some(_) => ((levels + lanes) * acc, (terms.min(LEAF) + MORE_ROWS) * size),
         None => return None,
     };
+    // One more for the stack of slabs, which has fewer levels than there are slabs, or as many.
+    own += usize::from(in_slabs) * acc;
     let mut memory = Few::uninit();
     // The table begins at a line of its own.
     let room = (size_of::<Few>() - CACHE_LINE) / (own + table).max(1);
@@ -122,7 +137,8 @@ pub(super) unsafe fn reduce_few(
         true => columns,
         false => room / LANES * LANES,
     };
-    if width < WIDE.min(columns) {
+    let least = if in_slabs { columns } else { WIDE.min(columns) };
+    if width < least {
         return None;
     }
     let stack = Stack {
@@ -134,7 +150,7 @@ pub(super) unsafe fn reduce_few(
         for column in (0..columns).step_by(width) {
             let [from @ .., to] = kept.moved(outer.moved([0; OPERANDS + 1], at), column);
             let first = moved(places, inputs.len(), &from, 1);
-            let columns = width.min(columns - column);
+            let mut columns = width.min(columns - column);
             if as_runs {
                 let runs = Runs {
                     first,
@@ -187,7 +203,19 @@ pub(super) unsafe fn reduce_few(
                 unsafe { kernel.fold(Leaves::Rows(&rows, scratch), stack, leaf) };
             }
             // SAFETY: the sums of all leaves have been pushed.
-            let sums = unsafe { kernel.close(columns, stack, leaves) };
+            let mut sums = unsafe { kernel.close(columns, stack, leaves) };
+            if in_slabs {
+                let stack = Stack {
+                    first: stack.first.wrapping_add(width * (own - acc)),
+                    width: 1,
+                };
+                // SAFETY: the sums of all slabs; there is room for their stack behind what the
+                // columns need.
+                unsafe { kernel.push(sums, 1, stack, columns, slab) };
+                // SAFETY: the sums of all slabs have been pushed.
+                sums = unsafe { kernel.close(1, stack, columns) };
+                columns = 1;
+            }
             let to = target.first.wrapping_byte_offset(to);
             // SAFETY: the sums have been written; the places of the target: the contract of this
             // function.

@@ -13,6 +13,9 @@
 //! What is read where it lies must be contiguous, or one element again and again. Other operands
 //! are gathered. Results do not depend on the access, nor on how the work is cut.
 //!
+//! If the terms are several slabs, the sums of slabs are columns of a reduction of their own: so
+//! memory is walked in its order, whatever the order of the slabs.
+//!
 //! | file | subject |
 //! |---|---|
 //! | `operands` | what is read and written, and how the operands lie in memory |
@@ -27,7 +30,7 @@ mod plan;
 mod scratch;
 mod unit;
 
-use super::kernel::{Facts, Finish, Kernel, Stack, stack_levels};
+use super::kernel::{Facts, Finish, Kernel, LEAF, Stack, stack_levels};
 use super::threads::{Cost, PARALLEL_FROM, share};
 use super::tuning::BLOCK;
 use crate::error::{Result, reserved};
@@ -70,7 +73,7 @@ pub(crate) unsafe fn reduce(
     kernel: &dyn Kernel,
     becomes: &[usize],
     target: &Target<'_>,
-    terms: Terms,
+    mut terms: Terms,
 ) -> Result<usize> {
     let facts = kernel.facts();
     let Facts { inputs, shape, .. } = facts;
@@ -82,6 +85,7 @@ pub(crate) unsafe fn reduce(
         strides: strides(inputs, axis, shape.len(), place),
     };
     let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
+    let is_summed = |axis: &usize| !is_kept(axis);
     // A bit for each axis of the target.
     let (mut few, mut many);
     let words = target.shape.len().div_ceil(BITS);
@@ -106,54 +110,212 @@ pub(crate) unsafe fn reduce(
         let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
         assert!(is_named || size == 1, "an axis is not named");
     }
+    let count = terms.range.len();
+    let in_one = terms.slab >= count;
+    // Slabs of 2^k leaves are nodes of the tree of all leaves.
+    let is_node = terms.slab % LEAF == 0 && (terms.slab / LEAF).is_power_of_two();
     // With so few terms, the calling thread does all, however slow the closure is.
     let few = if facts.is_quick { PARALLEL_FROM } else { BLOCK };
     let size = inputs.iter().fold(1, |size, input| size.max(input.size));
     let bytes = (shape.iter()).fold(size, |len, &size| len.saturating_mul(size));
     if (1..=few).contains(&bytes) {
-        let count = terms.range.len();
+        let slab = if in_one || is_node { count } else { terms.slab };
         // SAFETY: the contract of this function.
-        let done = unsafe { reduce_few(kernel, &facts, becomes, target, count) };
+        let done = unsafe { reduce_few(kernel, &facts, becomes, target, count, slab) };
         if let Some(columns) = done {
             return Ok(columns);
         }
     }
     let (mut kept, mut summed) = (Nest::empty(), Nest::empty());
-    kept.fill((0..shape.len()).filter(is_kept).map(|at| {
-        let stride = target.strides[becomes[at]].wrapping_mul(target.size as isize);
-        axis(at, stride)
-    }))?;
-    kept.sort();
-    let of_terms = (0..shape.len()).filter(|at| !is_kept(at));
-    summed.fill(of_terms.map(|at| axis(at, 0)))?;
+    let to_target = |at: usize| target.strides[becomes[at]].wrapping_mul(target.size as isize);
+    let all = 0..shape.len();
+    fill(
+        &mut kept,
+        &mut (all.clone().filter(is_kept)).map(|at| axis(at, to_target(at))),
+    )?;
+    fill(
+        &mut summed,
+        &mut (all.clone().filter(is_summed)).map(|at| axis(at, 0)),
+    )?;
     assert!(terms.range.end <= summed.len());
-    let count = kept.len();
-    if count == 0 {
+    let columns = kept.len();
+    if columns == 0 {
         return Ok(0);
     }
-    let bytes = bytes_of(inputs, &kept, &summed, terms.range.len());
+    if in_one || is_node && summed.axes().len() == 1 {
+        terms.slab = count;
+    }
+    let at_once = terms.slab == count || facts.is_numbered || count < summed.len();
+    if at_once {
+        kept.sort();
+    }
+    let results = Results {
+        kept: &kept,
+        first: target.first,
+        finish: target.finish,
+    };
+    if at_once {
+        // SAFETY: the contract of this function.
+        return unsafe { reduce_columns(kernel, facts, &summed, terms, &results) };
+    }
+    // The sums of slabs: of each slab, those of all columns.
+    let slabs = count / terms.slab;
+    let sums = (facts.size).saturating_mul(slabs.saturating_mul(columns));
+    let sums = Memory::new(sums, facts.align)?;
+    // The first of the axes that make a slab.
+    let (mut inner, mut slab) = (shape.len(), 1);
+    for at in all.clone().rev().filter(is_summed) {
+        if slab < terms.slab {
+            (inner, slab) = (at, slab * shape[at]);
+        }
+    }
+    assert_eq!(slab, terms.slab, "a slab is whole axes");
+    let (mut kept_and_slabs, mut of_slab) = (Nest::empty(), Nest::empty());
+    let mut place = facts.size as isize;
+    let outside = all.clone().rev().filter(is_kept);
+    let outside = outside.chain((0..inner).rev().filter(is_summed));
+    fill(
+        &mut kept_and_slabs,
+        &mut outside.map(|at| {
+            let axis = axis(at, place);
+            place = place.wrapping_mul(axis.size as isize);
+            axis
+        }),
+    )?;
+    kept_and_slabs.sort();
+    fill(
+        &mut of_slab,
+        &mut (inner..all.end).filter(is_summed).map(|at| axis(at, 0)),
+    )?;
+    let of_slabs = Results {
+        kept: &kept_and_slabs,
+        first: sums.first,
+        finish: None,
+    };
+    let terms = Terms {
+        range: 0..slab,
+        ..terms
+    };
+    // SAFETY: each column of each slab has a place of its own, for an accumulator.
+    unsafe { reduce_columns(kernel, facts, &of_slab, terms, &of_slabs)? };
+    // SAFETY: all sums of slabs have been written, and nothing of the target.
+    unsafe { results.join(kernel, &facts, sums.first, slabs, slab)? };
+    Ok(columns)
+}
+
+/// [`Nest::fill`]. It is one function for all axes.
+#[inline(never)]
+fn fill(nest: &mut Nest, axes: &mut dyn Iterator<Item = Axis>) -> Result<()> {
+    nest.fill(axes)
+}
+
+/// Reduces these terms of all columns, and writes the results. Returns how many there are.
+///
+/// # Errors
+///
+/// `AllocationFailed`; nothing has been written then.
+///
+/// # Safety
+///
+/// As for [`reduce`]: the places of the results are those of distinct columns.
+unsafe fn reduce_columns(
+    kernel: &dyn Kernel,
+    facts: Facts<'_>,
+    summed: &Nest,
+    terms: Terms,
+    results: &Results<'_>,
+) -> Result<usize> {
+    let bytes = bytes_of(facts.inputs, results.kept, summed, terms.range.len());
     let cost = match facts.is_quick {
         true => Cost::Bytes(bytes),
         false => Cost::Closure { bytes },
     };
-    let plan = Plan::new(kernel, &facts, &kept, &summed, terms, cost);
+    let plan = Plan::new(kernel, &facts, results.kept, summed, terms, cost);
     let driver = Driver {
         kernel,
         facts,
         plan,
-        target: target.first,
-        finish: target.finish,
+        results,
         reduced: AtomicUsize::new(0),
     };
     driver.run(cost)
+}
+
+/// Where the results of columns go.
+struct Results<'k> {
+    kept: &'k Nest,
+    first: *mut u8,
+    /// What makes results of accumulators; `None` if these are the results.
+    finish: Option<&'k dyn Finish>,
+}
+
+impl Results<'_> {
+    /// Combines `count` parts of each column, and writes the results. They are parts of so many
+    /// terms, as for [`Kernel::push`].
+    ///
+    /// # Errors
+    ///
+    /// `AllocationFailed`; nothing has been written then.
+    ///
+    /// # Safety
+    ///
+    /// There are `count` accumulators of all columns at `parts`, one at least. Nothing else writes
+    /// the results.
+    unsafe fn join(
+        &self,
+        kernel: &dyn Kernel,
+        facts: &Facts<'_>,
+        parts: *const u8,
+        count: usize,
+        slab: usize,
+    ) -> Result<()> {
+        let columns = self.kept.len();
+        let sums = stack_levels(count).saturating_mul(columns);
+        let memory = Memory::new(facts.size.saturating_mul(sums), facts.align)?;
+        let stack = Stack {
+            first: memory.first,
+            width: columns,
+        };
+        // SAFETY: the contract of this function; there is room for all levels.
+        unsafe { kernel.push(parts, columns, stack, count, slab) };
+        // SAFETY: all parts have been pushed.
+        let sums = unsafe { kernel.close(columns, stack, count) };
+        // SAFETY: accumulators of all columns; the contract of this function.
+        unsafe { self.write(facts.size, sums, 0..columns) };
+        Ok(())
+    }
+
+    /// Writes the results of these columns.
+    ///
+    /// # Safety
+    ///
+    /// `sums` has an accumulator of `acc` bytes of each of them. Nothing else writes their results.
+    unsafe fn write(&self, acc: usize, sums: *const u8, columns: Range<usize>) {
+        let stride = self.kept.inner().strides[STRIDES - 1];
+        let mut sums = sums;
+        self.kept.for_each_row(columns, &mut |offsets, count| {
+            let to = self.first.wrapping_byte_offset(offsets[STRIDES - 1]);
+            match self.finish {
+                // SAFETY: accumulators, and the places of their columns.
+                Some(finish) => unsafe { finish.finish(sums, count, to, stride) },
+                None => {
+                    for i in 0..count {
+                        let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
+                        // SAFETY: an accumulator, and the place of its column.
+                        unsafe { ptr::copy_nonoverlapping(sums.wrapping_add(i * acc), to, acc) };
+                    }
+                }
+            }
+            sums = sums.wrapping_add(count * acc);
+        });
+    }
 }
 
 struct Driver<'k> {
     kernel: &'k dyn Kernel,
     facts: Facts<'k>,
     plan: Plan<'k>,
-    target: *mut u8,
-    finish: Option<&'k dyn Finish>,
+    results: &'k Results<'k>,
     /// Columns of the units that are done.
     reduced: AtomicUsize,
 }
@@ -192,7 +354,15 @@ impl Driver<'_> {
             }
             lock().push(own);
         });
-        self.join(&parts)
+        // Relaxed: the threads have ended.
+        let reduced = self.reduced.load(Ordering::Relaxed);
+        assert_eq!(reduced, count * plan.chunks, "units were left out");
+        if plan.chunks > 1 {
+            let chunks = plan.chunks;
+            // SAFETY: each unit has written its part, and none has written results.
+            unsafe { (self.results).join(self.kernel, &self.facts, parts.first, chunks, 0)? };
+        }
+        Ok(count)
     }
 
     /// Reduces one unit, and writes its results, or its part of them.
@@ -215,7 +385,7 @@ impl Driver<'_> {
         let mut put = |sums: *const u8, count: usize| {
             if plan.chunks == 1 {
                 // SAFETY: accumulators of these columns, which belong to this unit.
-                unsafe { self.write(sums, done..done + count) };
+                unsafe { self.results.write(acc, sums, done..done + count) };
             } else {
                 let at = (chunk * plan.kept.len() + done) * acc;
                 // SAFETY: the accumulators of these columns, and their places among the parts,
@@ -240,59 +410,5 @@ impl Driver<'_> {
         // Relaxed: who reads it waits for this thread first.
         self.reduced
             .fetch_add(done - first_column, Ordering::Relaxed);
-    }
-
-    /// Combines the chunks' parts, and writes the results.
-    fn join(&self, parts: &Memory) -> Result<usize> {
-        let (plan, count) = (&self.plan, self.plan.kept.len());
-        let reduced = self.reduced.load(Ordering::Relaxed);
-        assert_eq!(reduced, count * plan.chunks, "units were left out");
-        if plan.chunks > 1 {
-            let Facts {
-                size: acc, align, ..
-            } = self.facts;
-            let levels = stack_levels(plan.chunks);
-            let memory = Memory::new(acc.saturating_mul(levels * count), align)?;
-            let stack = Stack {
-                first: memory.first,
-                width: count,
-            };
-            for chunk in 0..plan.chunks {
-                let part = parts.first.wrapping_add(chunk * count * acc);
-                // SAFETY: each unit has written its part, and there is room for all levels.
-                unsafe { self.kernel.push(part, count, stack, chunk) };
-            }
-            // SAFETY: all parts have been pushed.
-            let sums = unsafe { self.kernel.close(count, stack, plan.chunks) };
-            // SAFETY: accumulators of all columns; no unit has written results.
-            unsafe { self.write(sums, 0..count) };
-        }
-        Ok(count)
-    }
-
-    /// Writes the results of these columns.
-    ///
-    /// # Safety
-    ///
-    /// `sums` has an accumulator of each of them. Nothing else writes their results.
-    unsafe fn write(&self, sums: *const u8, columns: Range<usize>) {
-        let (plan, acc) = (&self.plan, self.facts.size);
-        let stride = plan.kept.inner().strides[STRIDES - 1];
-        let mut sums = sums;
-        plan.kept.for_each_row(columns, &mut |offsets, count| {
-            let to = self.target.wrapping_byte_offset(offsets[STRIDES - 1]);
-            match self.finish {
-                // SAFETY: accumulators, and the places of their columns.
-                Some(finish) => unsafe { finish.finish(sums, count, to, stride) },
-                None => {
-                    for i in 0..count {
-                        let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
-                        // SAFETY: an accumulator, and the place of its column.
-                        unsafe { ptr::copy_nonoverlapping(sums.wrapping_add(i * acc), to, acc) };
-                    }
-                }
-            }
-            sums = sums.wrapping_add(count * acc);
-        });
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Terms {
     pub(crate) range: Range<usize>,
     /// The number of position 0 among all terms; wraps.
     pub(crate) number: usize,
+    /// How many terms a slab of the tree has. The range is of one slab, or whole slabs.
+    pub(crate) slab: usize,
 }
 
 /// In the list of axes of [`reduce`]: the axis is summed.

@@ -45,7 +45,7 @@ pub(super) struct Plan<'n> {
     pub(super) access: Access,
     /// Columns of a unit, at most.
     pub(super) columns: usize,
-    /// Terms of a chunk: whole leaves, a power of two of them.
+    /// Terms of a chunk: a slab, or a power of two of leaves of one.
     pub(super) chunk: usize,
     pub(super) chunks: usize,
     /// Units that a thread takes at once.
@@ -104,7 +104,7 @@ impl<'n> Plan<'n> {
         // terms takes longer than to gather them.
         let many_terms = inner.size.saturating_mul(count.min(LEAF)) >= LEAF;
         let adjacent = side_by_side
-            && kept.axes().len() == 1
+            && (kept.axes().len() == 1 || many_terms)
             && summed.axes().len() <= 1
             && (inputs.iter().zip(steps(term.strides)))
                 .all(|(input, step)| step == (inner.size * input.size) as isize);
@@ -163,7 +163,10 @@ impl<'n> Plan<'n> {
             chunk = leaves.div_ceil((many / 2).div_ceil(units)).max(shortest);
         }
         let chunk = chunk.next_power_of_two();
-        let chunks = leaves.div_ceil(chunk);
+        let (chunk, chunks) = match terms.slab < count {
+            true => (terms.slab, count / terms.slab),
+            false => (chunk * LEAF, leaves.div_ceil(chunk)),
+        };
         let at_once = match threads {
             1 => usize::MAX,
             _ => (at_once / (bytes / units / chunks).max(1)).max(1),
@@ -179,7 +182,7 @@ impl<'n> Plan<'n> {
             terms,
             access,
             columns,
-            chunk: chunk * LEAF,
+            chunk,
             chunks,
             at_once,
             contiguous,
@@ -189,7 +192,7 @@ impl<'n> Plan<'n> {
             threads: threads.min((units * chunks).div_ceil(at_once)).max(1),
             sections: [0; SECTIONS],
         };
-        plan.sections = plan.sections(facts, chunk.min(leaves), spare);
+        plan.sections = plan.sections(facts, chunk.min(count).div_ceil(LEAF), spare);
         plan
     }
 
