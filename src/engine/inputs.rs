@@ -113,16 +113,8 @@ unsafe impl<A> Sync for Input<'_, A> {}
 impl<'v, A: Access> Input<'v, A> {
     #[inline]
     fn new<D: Dimension>(first: *mut A::Elem, array: &'v ArrayRef<A::Elem, D>) -> Self {
-        let operand = Operand {
-            first: first.cast(),
-            shape: array.shape(),
-            strides: array.strides(),
-            size: size_of::<A::Elem>(),
-            align: align_of::<A::Elem>(),
-            packs: None,
-        };
         Input {
-            operand,
+            operand: Operand::of(first, array),
             access: PhantomData,
         }
     }
@@ -269,14 +261,7 @@ pub(super) fn map<X: Send, D: Dimension, I: Inputs>(
     op: impl Fn(&mut X, I::Items) + Sync,
     to: To,
 ) -> Result<usize> {
-    let output = Operand {
-        first: x.as_mut_ptr().cast(),
-        shape: x.shape(),
-        strides: x.strides(),
-        size: size_of::<X>(),
-        align: align_of::<X>(),
-        packs: None,
-    };
+    let output = Operand::of(x.as_mut_ptr(), x);
     let operands = inputs.operands::<true>();
     let types = PhantomData::<fn(X, I)>;
     let kernel = Each { op, types };

@@ -9,6 +9,7 @@
 use super::gather::{Gather, MORE_ROWS};
 use super::nest::{LoopAxis, Tile};
 use super::tuning::{BLOCK, CACHE_LINE, LONG_ROW, SQUARE};
+use ndarray::{ArrayRef, Dimension};
 
 /// An array of a map or a reduction, without the type of its elements.
 #[derive(Clone, Copy)]
@@ -26,7 +27,20 @@ pub(crate) struct Operand<'a> {
     pub(crate) packs: Option<&'static Gather>,
 }
 
-impl Operand<'_> {
+impl<'a> Operand<'a> {
+    /// An array that is not packed. `first` is its element at index 0 of every axis.
+    #[inline]
+    pub(crate) fn of<A, D: Dimension>(first: *mut A, array: &'a ArrayRef<A, D>) -> Self {
+        Operand {
+            first: first.cast(),
+            shape: array.shape(),
+            strides: array.strides(),
+            size: size_of::<A>(),
+            align: align_of::<A>(),
+            packs: None,
+        }
+    }
+
     /// The stride along an axis of an output of `rank` axes, to which this operand replicates.
     #[inline]
     pub(crate) fn stride(&self, axis: usize, rank: usize) -> isize {

@@ -2,8 +2,9 @@
 
 use super::kernel::{Facts, Finish, Kernel, slab_terms};
 use super::memory::uninit_array;
+use super::pack::Operand;
 use super::reduction::Reduction;
-use super::sums::{SUMMED, Target, Terms, reduce};
+use super::sums::{SUMMED, Terms, reduce};
 use crate::error::Result;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
@@ -121,7 +122,7 @@ unsafe fn fresh<B, J: Dimension>(
     let mut out = uninit_array::<B, J>(dim)?;
     // SAFETY: the contract of this function; a `MaybeUninit` has the size of its element.
     unsafe { write(kernel, becomes, terms, finish, &mut out)? };
-    // SAFETY: `write` has written all of them.
+    // SAFETY: `reduce` has written all of them.
     Ok(unsafe { out.assume_init() })
 }
 
@@ -138,17 +139,9 @@ unsafe fn write<B, J: Dimension>(
     finish: Option<&dyn Finish>,
     out: &mut ArrayRef<B, J>,
 ) -> Result<()> {
-    let target = Target {
-        first: out.as_mut_ptr().cast(),
-        shape: out.shape(),
-        strides: out.strides(),
-        size: size_of::<B>(),
-        finish,
-    };
+    let target = Operand::of(out.as_mut_ptr(), out);
     // SAFETY: the contract of this function, and the places of an array that is borrowed mutably.
-    let written = unsafe { reduce(kernel, becomes, &target, terms)? };
-    assert_eq!(written, out.len(), "results are missing");
-    Ok(())
+    unsafe { reduce(kernel, becomes, &target, finish, terms) }
 }
 
 /// Combines what a place holds with a result.

@@ -3,12 +3,13 @@
 use super::super::block::{Along, Block};
 use super::super::gather::MORE_ROWS;
 use super::super::kernel::{
-    FEW_TERMS, Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Rows, Runs, Stack, live_lanes, moved,
-    stack_levels,
+    FEW_TERMS, Facts, Finish, Kernel, LANES, LEAF, Leaves, OPERANDS, Rows, Runs, Stack, live_lanes,
+    moved, stack_levels,
 };
 use super::super::nest::LoopAxis;
+use super::super::pack::Operand;
 use super::super::tuning::{CACHE_LINE, LARGE_ELEMENT};
-use super::operands::{SUMMED, Target, alignment};
+use super::operands::{SUMMED, alignment};
 use super::scratch::Few;
 use std::ptr;
 
@@ -36,12 +37,12 @@ pub(super) unsafe fn reduce_few(
     kernel: &dyn Kernel,
     facts: &Facts<'_>,
     becomes: &[usize],
-    target: &Target<'_>,
+    target: &Operand<'_>,
+    finish: &dyn Finish,
     count: usize,
     slab: usize,
 ) -> Option<usize> {
     let (inputs, shape, acc) = (facts.inputs, facts.shape, facts.size);
-    let finish = target.finish?;
     if alignment(facts) > CACHE_LINE || acc > size_of::<Few>() {
         return None;
     }

@@ -31,24 +31,25 @@ mod scratch;
 mod unit;
 
 use super::kernel::{Facts, Finish, Kernel, LEAF, Stack, stack_levels};
+use super::pack::Operand;
 use super::threads::{Cost, PARALLEL_FROM, share};
 use super::tuning::BLOCK;
 use crate::error::{Result, reserved};
 use crate::shape::replicates;
 use few::reduce_few;
 use operands::{Axis, Nest, STRIDES, alignment, bytes_of, strides};
-pub(crate) use operands::{SUMMED, Target, Terms};
+pub(crate) use operands::{SUMMED, Terms};
 use plan::{Access, Plan};
 use scratch::Memory;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use unit::Unit;
 
 const BITS: usize = usize::BITS as usize;
 
-/// Reduces all columns, and writes each result once. Returns how many there are.
+/// Reduces all columns, and writes each place of the target once: a result, or an accumulator if
+/// nothing is made of them.
 ///
 /// `becomes` names the axis of the target that each axis of the inputs becomes, or [`SUMMED`].
 /// Finished results are of all terms.
@@ -72,9 +73,10 @@ const BITS: usize = usize::BITS as usize;
 pub(crate) unsafe fn reduce(
     kernel: &dyn Kernel,
     becomes: &[usize],
-    target: &Target<'_>,
+    target: &Operand<'_>,
+    finish: Option<&dyn Finish>,
     mut terms: Terms,
-) -> Result<usize> {
+) -> Result<()> {
     let facts = kernel.facts();
     let Facts { inputs, shape, .. } = facts;
     assert!(becomes.len() == shape.len() && !terms.range.is_empty());
@@ -86,29 +88,9 @@ pub(crate) unsafe fn reduce(
     };
     let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
     let is_summed = |axis: &usize| !is_kept(axis);
-    // A bit for each axis of the target.
-    let (mut few, mut many);
-    let words = target.shape.len().div_ceil(BITS);
-    let named = if words <= 1 {
-        few = [0_usize];
-        &mut few[..]
-    } else {
-        many = reserved(words)?;
-        many.resize(words, 0);
-        &mut many[..]
-    };
-    for at in (0..shape.len()).filter(is_kept) {
-        let to = becomes[at];
-        assert_eq!(target.shape[to], shape[at], "sizes differ");
-        assert!(
-            named[to / BITS] >> (to % BITS) & 1 == 0,
-            "an axis is named twice"
-        );
-        named[to / BITS] |= 1 << (to % BITS);
-    }
-    for (at, &size) in target.shape.iter().enumerate() {
-        let is_named = named[at / BITS] >> (at % BITS) & 1 == 1;
-        assert!(is_named || size == 1, "an axis is not named");
+    let columns = columns_of(becomes, shape, target.shape)?;
+    if columns == 0 {
+        return Ok(());
     }
     let count = terms.range.len();
     let in_one = terms.slab >= count;
@@ -118,12 +100,13 @@ pub(crate) unsafe fn reduce(
     let few = if facts.is_quick { PARALLEL_FROM } else { BLOCK };
     let size = inputs.iter().fold(1, |size, input| size.max(input.size));
     let bytes = (shape.iter()).fold(size, |len, &size| len.saturating_mul(size));
-    if (1..=few).contains(&bytes) {
+    if let Some(finish) = finish.filter(|_| (1..=few).contains(&bytes)) {
         let slab = if in_one || is_node { count } else { terms.slab };
         // SAFETY: the contract of this function.
-        let done = unsafe { reduce_few(kernel, &facts, becomes, target, count, slab) };
-        if let Some(columns) = done {
-            return Ok(columns);
+        let done = unsafe { reduce_few(kernel, &facts, becomes, target, finish, count, slab) };
+        if let Some(written) = done {
+            assert_eq!(written, columns, "results are missing");
+            return Ok(());
         }
     }
     let (mut kept, mut summed) = (Nest::empty(), Nest::empty());
@@ -138,10 +121,6 @@ pub(crate) unsafe fn reduce(
         &mut (all.clone().filter(is_summed)).map(|at| axis(at, 0)),
     )?;
     assert!(terms.range.end <= summed.len());
-    let columns = kept.len();
-    if columns == 0 {
-        return Ok(0);
-    }
     if in_one || is_node && summed.axes().len() == 1 {
         terms.slab = count;
     }
@@ -152,7 +131,7 @@ pub(crate) unsafe fn reduce(
     let results = Results {
         kept: &kept,
         first: target.first,
-        finish: target.finish,
+        finish,
     };
     if at_once {
         // SAFETY: the contract of this function.
@@ -189,7 +168,7 @@ pub(crate) unsafe fn reduce(
     )?;
     let of_slabs = Results {
         kept: &kept_and_slabs,
-        first: sums.first,
+        first: sums.at(0),
         finish: None,
     };
     let terms = Terms {
@@ -199,7 +178,44 @@ pub(crate) unsafe fn reduce(
     // SAFETY: each column of each slab has a place of its own, for an accumulator.
     unsafe { reduce_columns(kernel, facts, &of_slab, terms, &of_slabs)? };
     // SAFETY: all sums of slabs have been written, and nothing of the target.
-    unsafe { results.join(kernel, &facts, sums.first, slabs, slab)? };
+    unsafe { results.join(kernel, &facts, sums.at(0), slabs, slab) }
+}
+
+/// How many columns there are: as many as places of the target.
+///
+/// # Errors
+///
+/// `AllocationFailed`.
+///
+/// # Panics
+///
+/// As [`reduce`], where the axes of the target are not those that are kept.
+fn columns_of(becomes: &[usize], shape: &[usize], target: &[usize]) -> Result<usize> {
+    // A bit for each axis of the target.
+    let (mut few, mut many);
+    let words = target.len().div_ceil(BITS);
+    let named = if words <= 1 {
+        few = [0_usize];
+        &mut few[..]
+    } else {
+        many = reserved(words)?;
+        many.resize(words, 0);
+        &mut many[..]
+    };
+    let mut columns = 1;
+    for (&to, &size) in becomes.iter().zip(shape) {
+        if to == SUMMED {
+            continue;
+        }
+        assert_eq!(target[to], size, "sizes differ");
+        let (word, bit) = (&mut named[to / BITS], 1 << (to % BITS));
+        assert!(*word & bit == 0, "an axis is named twice");
+        *word |= bit;
+        columns *= size;
+    }
+    // Of the axes that are not named, all have size 1 then.
+    let places = target.iter().product();
+    assert_eq!(columns, places, "an axis is not named");
     Ok(columns)
 }
 
@@ -209,7 +225,7 @@ fn fill(nest: &mut Nest, axes: &mut dyn Iterator<Item = Axis>) -> Result<()> {
     nest.fill(axes)
 }
 
-/// Reduces these terms of all columns, and writes the results. Returns how many there are.
+/// Reduces these terms of all columns, and writes each result once.
 ///
 /// # Errors
 ///
@@ -224,16 +240,14 @@ unsafe fn reduce_columns(
     summed: &Nest,
     terms: Terms,
     results: &Results<'_>,
-) -> Result<usize> {
+) -> Result<()> {
     let bytes = bytes_of(facts.inputs, results.kept, summed, terms.range.len());
     let cost = match facts.is_quick {
         true => Cost::Bytes(bytes),
         false => Cost::Closure { bytes },
     };
-    let plan = Plan::new(kernel, &facts, results.kept, summed, terms, cost);
+    let plan = Plan::new(kernel, facts, results.kept, summed, terms, cost);
     let driver = Driver {
-        kernel,
-        facts,
         plan,
         results,
         reduced: AtomicUsize::new(0),
@@ -273,7 +287,7 @@ impl Results<'_> {
         let sums = stack_levels(count).saturating_mul(columns);
         let memory = Memory::new(facts.size.saturating_mul(sums), facts.align)?;
         let stack = Stack {
-            first: memory.first,
+            first: memory.at(0),
             width: columns,
         };
         // SAFETY: the contract of this function; there is room for all levels.
@@ -312,8 +326,6 @@ impl Results<'_> {
 }
 
 struct Driver<'k> {
-    kernel: &'k dyn Kernel,
-    facts: Facts<'k>,
     plan: Plan<'k>,
     results: &'k Results<'k>,
     /// Columns of the units that are done.
@@ -326,43 +338,43 @@ unsafe impl Sync for Driver<'_> {}
 
 impl Driver<'_> {
     /// Reduces all units.
-    fn run(&self, cost: Cost) -> Result<usize> {
+    fn run(&self, cost: Cost) -> Result<()> {
         let plan = &self.plan;
-        let (acc, align) = (self.facts.size, alignment(&self.facts));
+        let (acc, align) = (plan.facts.size, alignment(&plan.facts));
         let count = plan.kept.len();
         let bytes = (plan.sections.iter()).fold(0, |all: usize, &bytes| all.saturating_add(bytes));
-        // A row of accumulators for each chunk, if there are several. There are few columns then.
+        // A row of accumulators for each chunk, if there are several.
         let rows = usize::from(plan.chunks > 1) * plan.chunks;
         let parts = Memory::new(acc.saturating_mul(rows * count), align)?;
         let units = count.div_ceil(plan.columns) * plan.chunks;
-        let mut scratch = reserved(plan.threads)?;
-        for _ in 0..plan.threads {
-            scratch.push(Memory::new(bytes, align)?);
-        }
-        let scratch = Mutex::new(scratch);
-        share(units.div_ceil(plan.at_once), cost, |ranges| {
-            let lock = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = Memory::new(bytes.saturating_mul(plan.threads), align)?;
+        let (at_once, threads) = (plan.at_once, AtomicUsize::new(0));
+        share(units.div_ceil(at_once), cost, |ranges| {
             // The pool may have got more threads since: they leave the units to the others.
-            let Some(own) = lock().pop() else { return };
+            let number = threads.fetch_add(1, Ordering::Relaxed);
+            if number >= self.plan.threads {
+                return;
+            }
+            let own = scratch.at(number * bytes);
             for range in ranges {
-                let end = units.min(range.end.saturating_mul(plan.at_once));
-                for unit in range.start * plan.at_once..end {
+                let end = units.min(range.end.saturating_mul(at_once));
+                for unit in range.start * at_once..end {
                     // SAFETY: each unit is in one range. This thread alone has the memory, of the
-                    // bytes of all sections.
-                    unsafe { self.unit(unit, own.first, &parts) };
+                    // bytes of all sections: `share` calls this once for each thread.
+                    unsafe { self.unit(unit, own, &parts) };
                 }
             }
-            lock().push(own);
         });
         // Relaxed: the threads have ended.
         let reduced = self.reduced.load(Ordering::Relaxed);
         assert_eq!(reduced, count * plan.chunks, "units were left out");
-        if plan.chunks > 1 {
-            let chunks = plan.chunks;
+        match plan.chunks {
+            1 => Ok(()),
             // SAFETY: each unit has written its part, and none has written results.
-            unsafe { (self.results).join(self.kernel, &self.facts, parts.first, chunks, 0)? };
+            chunks => unsafe {
+                (self.results).join(plan.kernel, &plan.facts, parts.at(0), chunks, 0)
+            },
         }
-        Ok(count)
     }
 
     /// Reduces one unit, and writes its results, or its part of them.
@@ -377,9 +389,9 @@ impl Driver<'_> {
         let (columns, chunk) = plan.unit(unit);
         let first = plan.terms.range.start + chunk * plan.chunk;
         let terms = first..plan.terms.range.end.min(first + plan.chunk);
-        // SAFETY: the plan of this kernel, terms of a chunk, and the scratch memory: the contract.
-        let unit = unsafe { Unit::new(self.kernel, &self.facts, plan, terms, scratch) };
-        let acc = self.facts.size;
+        // SAFETY: terms of a chunk, and the scratch memory: the contract.
+        let unit = unsafe { Unit::new(plan, terms, scratch) };
+        let acc = plan.facts.size;
         let first_column = columns.start;
         let mut done = first_column;
         let mut put = |sums: *const u8, count: usize| {
@@ -390,9 +402,7 @@ impl Driver<'_> {
                 let at = (chunk * plan.kept.len() + done) * acc;
                 // SAFETY: the accumulators of these columns, and their places among the parts,
                 // which belong to this unit.
-                unsafe {
-                    ptr::copy_nonoverlapping(sums, parts.first.wrapping_add(at), count * acc)
-                };
+                unsafe { ptr::copy_nonoverlapping(sums, parts.at(at), count * acc) };
             }
             done += count;
         };

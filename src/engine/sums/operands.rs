@@ -1,6 +1,6 @@
 //! What a reduction reads and writes: its target, its terms, and the strides of its operands.
 
-use super::super::kernel::{Facts, Finish, OPERANDS, Steps};
+use super::super::kernel::{Facts, OPERANDS, Steps};
 use super::super::nest::{LoopAxis, LoopNest};
 use super::super::pack::Operand;
 use std::ops::Range;
@@ -13,18 +13,6 @@ pub(super) const STRIDES: usize = OPERANDS + 2;
 
 pub(super) type Axis = LoopAxis<STRIDES>;
 pub(super) type Nest = LoopNest<STRIDES>;
-
-/// Where the results go.
-pub(crate) struct Target<'a> {
-    pub(crate) first: *mut u8,
-    pub(crate) shape: &'a [usize],
-    /// In elements.
-    pub(crate) strides: &'a [isize],
-    /// Bytes of an element.
-    pub(crate) size: usize,
-    /// What makes results of accumulators; `None` if these are the results.
-    pub(crate) finish: Option<&'a dyn Finish>,
-}
 
 /// Which terms of each sum are reduced.
 #[derive(Debug, Clone)]

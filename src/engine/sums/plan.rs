@@ -39,6 +39,8 @@ pub(super) struct Stretch {
 
 /// How the work is cut, and what a thread needs for it.
 pub(super) struct Plan<'n> {
+    pub(super) kernel: &'n dyn Kernel,
+    pub(super) facts: Facts<'n>,
     pub(super) kept: &'n Nest,
     pub(super) summed: &'n Nest,
     pub(super) terms: Terms,
@@ -66,8 +68,8 @@ pub(super) struct Plan<'n> {
 
 impl<'n> Plan<'n> {
     pub(super) fn new(
-        kernel: &dyn Kernel,
-        facts: &Facts<'_>,
+        kernel: &'n dyn Kernel,
+        facts: Facts<'n>,
         kept: &'n Nest,
         summed: &'n Nest,
         terms: Terms,
@@ -177,6 +179,8 @@ impl<'n> Plan<'n> {
             *leaf = (LEAF * input.size) as isize;
         }
         let mut plan = Plan {
+            kernel,
+            facts,
             kept,
             summed,
             terms,
@@ -192,7 +196,7 @@ impl<'n> Plan<'n> {
             threads: threads.min((units * chunks).div_ceil(at_once)).max(1),
             sections: [0; SECTIONS],
         };
-        plan.sections = plan.sections(facts, chunk.min(count).div_ceil(LEAF), spare);
+        plan.sections = plan.sections(chunk.min(count).div_ceil(LEAF), spare);
         plan
     }
 
@@ -200,10 +204,10 @@ impl<'n> Plan<'n> {
     /// there is room for `spare` terms. Accumulators are of any size: a product of theirs that
     /// overflows is `usize::MAX`, which is refused where the memory is allocated. Columns that are
     /// gathered, and the terms of a piece, are limited in bytes: their products do not overflow.
-    fn sections(&self, facts: &Facts<'_>, leaves: usize, spare: usize) -> [usize; SECTIONS] {
-        let (columns, acc, inputs) = (self.columns, facts.size, facts.inputs);
+    fn sections(&self, leaves: usize, spare: usize) -> [usize; SECTIONS] {
+        let (columns, acc, inputs) = (self.columns, self.facts.size, self.facts.inputs);
         let leaf = self.terms.range.len().min(LEAF);
-        let align = alignment(facts).max(CACHE_LINE);
+        let align = alignment(&self.facts).max(CACHE_LINE);
         let mut sections = [0; SECTIONS];
         // The scratch memory of `Kernel::fold`.
         if self.access != Access::Runs {
@@ -293,21 +297,16 @@ fn run(kept: &Nest, summed: &Nest) -> usize {
 /// How many terms of one column are gathered together, if they are many, and for how many more
 /// there must be room. The elements have up to `size` bytes, and a run has `run` terms.
 ///
-/// They are leaves of a row, or rows of a run, whose lines are then read once. A line has `LANES`
-/// elements of 4 bytes. Of lines that are pages apart, those that follow each other are read
-/// together: nothing else fetches them in advance. All terms of `f32 [2000, 3000]` in Fortran order
-/// take 3.1 ms, and 7.4 by 21 rows.
+/// They are leaves of a row, or rows of a run, whose lines are then read once: a line has `LANES`
+/// elements of 4 bytes.
 fn piece(run: usize, term: &Axis, size: usize) -> (usize, usize) {
     let many = LEAVES_AT_ONCE * LEAF;
     if run == term.size {
         return (many, MORE_ROWS * LEAF);
     }
-    let lines = if distance(term) < PAGE { 1 } else { 4 };
-    let in_cache = SECOND_LEVEL_CACHE / size / term.size / LANES * LANES;
-    let rows = (many / term.size).max(lines * LANES).min(in_cache);
     let most = CHUNK_BYTES.end() / size;
     // After several rows the gather may write more of them.
-    match rows.max(LANES).min(most / term.size) {
+    match (many / term.size).max(LANES).min(most / term.size) {
         0 => (most, MORE_ROWS * LEAF),
         rows => (rows * term.size, MORE_ROWS * term.size.max(LEAF)),
     }

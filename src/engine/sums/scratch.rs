@@ -16,7 +16,7 @@ pub(super) type Few = MaybeUninit<[Line; 128]>;
 
 /// Memory that is not initialised, aligned as asked for.
 pub(super) struct Memory {
-    pub(super) first: *mut u8,
+    first: *mut u8,
     _lines: Vec<Line>,
 }
 
@@ -29,16 +29,17 @@ unsafe impl Sync for Memory {}
 impl Memory {
     pub(super) fn new(bytes: usize, align: usize) -> Result<Self> {
         // More than the bytes, if a line is not aligned enough.
-        let more = if bytes > 0 && align > CACHE_LINE {
-            align
-        } else {
-            0
-        };
+        let more = usize::from(bytes > 0 && align > CACHE_LINE) * align;
         let lines = bytes.saturating_add(more).div_ceil(CACHE_LINE);
         let mut lines: Vec<Line> = reserved(lines)?;
         let first = lines.as_mut_ptr().cast::<u8>();
         let first = first.wrapping_add(first.align_offset(align));
         let _lines = lines;
         Ok(Memory { first, _lines })
+    }
+
+    /// The place of this byte.
+    pub(super) fn at(&self, byte: usize) -> *mut u8 {
+        self.first.wrapping_add(byte)
     }
 }

@@ -3,11 +3,10 @@
 use super::super::block::{Along, Block};
 use super::super::gather::MORE_ROWS;
 use super::super::kernel::{
-    Facts, Kernel, LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes,
-    moved, stack_levels,
+    LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes, moved,
+    stack_levels,
 };
 use super::super::nest::{for_each_tile, offsets_of};
-use super::super::pack::Operand;
 use super::operands::{Form, STRIDES, form, steps};
 use super::plan::{Access, Plan, SECTIONS};
 use std::ops::Range;
@@ -18,10 +17,6 @@ const NARROW: usize = 8 * LANES;
 
 /// A unit of work on a thread, with the thread's memory.
 pub(super) struct Unit<'u> {
-    kernel: &'u dyn Kernel,
-    inputs: &'u [Operand<'u>],
-    /// Bytes of an accumulator.
-    acc: usize,
     plan: &'u Plan<'u>,
     terms: Range<usize>,
     lanes: *mut u8,
@@ -36,16 +31,9 @@ impl<'u> Unit<'u> {
     ///
     /// # Safety
     ///
-    /// The plan was made for the kernel and its facts, and the terms are in one of its chunks.
-    /// `scratch` has the bytes of [`Plan::sections`], which nothing else uses while the unit
-    /// exists.
-    pub(super) unsafe fn new(
-        kernel: &'u dyn Kernel,
-        facts: &Facts<'u>,
-        plan: &'u Plan<'u>,
-        terms: Range<usize>,
-        scratch: *mut u8,
-    ) -> Self {
+    /// The terms are in one of the plan's chunks. `scratch` has the bytes of [`Plan::sections`],
+    /// which nothing else uses while the unit exists.
+    pub(super) unsafe fn new(plan: &'u Plan<'u>, terms: Range<usize>, scratch: *mut u8) -> Self {
         let mut at = scratch;
         let mut sections = [scratch; SECTIONS + 1];
         for (section, &bytes) in sections[1..].iter_mut().zip(&plan.sections) {
@@ -54,9 +42,6 @@ impl<'u> Unit<'u> {
         }
         let [lanes, stack, offsets, tables @ ..] = sections;
         Unit {
-            kernel,
-            inputs: facts.inputs,
-            acc: facts.size,
             plan,
             terms,
             lanes,
@@ -69,10 +54,10 @@ impl<'u> Unit<'u> {
     /// Where the operands have the elements at these offsets.
     fn places(&self, offsets: [isize; STRIDES]) -> Places {
         let mut places = [ptr::null(); OPERANDS];
-        for (place, input) in places.iter_mut().zip(self.inputs) {
+        for (place, input) in places.iter_mut().zip(self.plan.facts.inputs) {
             *place = input.first.cast_const();
         }
-        moved(places, self.inputs.len(), &steps(offsets), 1)
+        moved(places, self.plan.facts.inputs.len(), &steps(offsets), 1)
     }
 
     /// Asserts that these are columns of the plan, and that there is room for their stack.
@@ -81,7 +66,7 @@ impl<'u> Unit<'u> {
         let room = self.offsets.addr() - self.stack.addr();
         assert!(columns.end <= self.plan.kept.len(), "no such columns");
         assert!(
-            levels * columns.len() * self.acc <= room,
+            levels * columns.len() * self.plan.facts.size <= room,
             "the stack is too short"
         );
     }
@@ -99,7 +84,7 @@ impl<'u> Unit<'u> {
 
     /// The stack from this column on, of `width` columns.
     fn column_stack(&self, column: usize, width: usize) -> Stack {
-        let first = self.stack.wrapping_add(column * self.acc);
+        let first = self.stack.wrapping_add(column * self.plan.facts.size);
         Stack { first, width }
     }
 
@@ -107,12 +92,12 @@ impl<'u> Unit<'u> {
     fn close(&self, stack: Stack) -> *const u8 {
         let leaves = self.terms.len().div_ceil(LEAF);
         // SAFETY: a sum of each column has been pushed for each leaf.
-        unsafe { self.kernel.close(stack.width, stack, leaves) }
+        unsafe { self.plan.kernel.close(stack.width, stack, leaves) }
     }
 
     /// Where an operand has the element at these offsets.
     fn at(&self, operand: usize, offsets: [isize; STRIDES]) -> *const u8 {
-        let first = self.inputs[operand].first.cast_const();
+        let first = self.plan.facts.inputs[operand].first.cast_const();
         first.wrapping_byte_offset(offsets[1 + operand])
     }
 
@@ -151,7 +136,7 @@ impl<'u> Unit<'u> {
             columns,
         };
         // Large elements are read where they lie: see `Plan::new`.
-        let gather = self.inputs[operand].packs;
+        let gather = self.plan.facts.inputs[operand].packs;
         let gather = gather.expect("small elements may be packed");
         // SAFETY: the contract of this function.
         unsafe { gather.pack(block) };
@@ -168,10 +153,10 @@ impl<'u> Unit<'u> {
         let mut forms = [Form::Contiguous; OPERANDS];
         let (mut step, mut chunk) = (steps(term.strides), [0; OPERANDS]);
         let mut in_tables = true;
-        for (operand, input) in self.inputs.iter().enumerate() {
+        for (operand, input) in self.plan.facts.inputs.iter().enumerate() {
             let form = match plan.access {
                 Access::Tables => Form::Strided,
-                _ => form(self.inputs, &inner.resized(count), operand),
+                _ => form(self.plan.facts.inputs, &inner.resized(count), operand),
             };
             let row = |elements: usize| (elements * input.size) as isize;
             (step[operand], chunk[operand]) = match form {
@@ -186,15 +171,15 @@ impl<'u> Unit<'u> {
         let regular = in_tables || plan.summed.axes().len() <= 1;
         let adjacent = regular
             && (plan.access == Access::Tables || count <= NARROW)
-            && (self.inputs.iter().zip(step).zip(chunk))
+            && (self.plan.facts.inputs.iter().zip(step).zip(chunk))
                 .all(|((input, step), chunk)| chunk != 0 && step == (count * input.size) as isize);
         let stack = self.column_stack(0, count);
-        let lanes = (1 + live_lanes(self.terms.len().min(LEAF))) * count * self.acc;
+        let lanes = (1 + live_lanes(self.terms.len().min(LEAF))) * count * self.plan.facts.size;
         let room = self.stack.addr() - self.lanes.addr();
         assert!(lanes <= room, "there are too few lanes");
         self.for_each_leaf(|index, terms| {
             let mut first = self.places(offsets_of(plan.summed.axes(), at, terms.start));
-            for (operand, &form) in forms[..self.inputs.len()].iter().enumerate() {
+            for (operand, &form) in forms[..self.plan.facts.inputs.len()].iter().enumerate() {
                 if form != Form::Contiguous {
                     // SAFETY: a leaf of columns of the unit, as asserted.
                     unsafe { self.gather_rows(operand, columns.clone(), terms.clone(), form) };
@@ -214,7 +199,8 @@ impl<'u> Unit<'u> {
             // SAFETY: rows of the inputs, or of tables that have been gathered; there is room for
             // the lanes and the stack, as asserted.
             unsafe {
-                self.kernel
+                self.plan
+                    .kernel
                     .fold(Leaves::Rows(&rows, self.lanes), stack, index)
             };
         });
@@ -262,7 +248,7 @@ impl<'u> Unit<'u> {
         terms: Range<usize>,
         form: Form,
     ) {
-        let (plan, size, i) = (self.plan, self.inputs[operand].size, 1 + operand);
+        let (plan, size, i) = (self.plan, self.plan.facts.inputs[operand].size, 1 + operand);
         let (columns, step) = match form {
             Form::Repeated => (columns.start..columns.start + 1, 0),
             _ => (columns, plan.kept.inner().strides[i]),
@@ -355,9 +341,9 @@ impl<'u> Unit<'u> {
             number: self.number(terms.start),
         };
         let term = plan.summed.inner();
-        for (operand, input) in self.inputs.iter().enumerate() {
+        for (operand, input) in self.plan.facts.inputs.iter().enumerate() {
             let mut count = terms.len();
-            match form(self.inputs, &term, operand) {
+            match form(self.plan.facts.inputs, &term, operand) {
                 Form::Contiguous if in_run => continue,
                 // One leaf, which is read again and again.
                 Form::Repeated if in_run => (count, runs.leaf[operand]) = (count.min(LEAF), 0),
@@ -371,25 +357,17 @@ impl<'u> Unit<'u> {
                 _ => pitch,
             };
             let table = self.table(operand, columns.len() * pitch + MORE_ROWS * spare);
-            if in_run {
-                let from = runs.first[operand];
-                let rows = (columns.len(), runs.column[operand]);
-                let along = (count, term.strides[1 + operand]);
-                // SAFETY: terms of an input, and their places in its table, which is long enough,
-                // also for spare rows, as asserted in `table`.
-                unsafe { self.gather(operand, (table, pitch), from, rows, along) };
-            } else {
-                let (to, terms) = ((table, pitch), terms.clone());
-                // SAFETY: as above.
-                unsafe { self.gather_runs(to, first, operand, terms, columns.len()) };
-            }
+            let (to, terms) = ((table, pitch), terms.start..terms.start + count);
+            // SAFETY: terms of an input, and their places in its table, which is long enough, also
+            // for spare rows, as asserted in `table`.
+            unsafe { self.gather_runs(to, first, operand, terms, columns.len()) };
             (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
         }
         let stack = self.column_stack(columns.start, width);
         let index = (terms.start - self.terms.start) / LEAF;
         // SAFETY: runs of the inputs or of the tables; columns of the stack, for which there is
         // room, as `check` has asserted.
-        unsafe { self.kernel.fold(Leaves::Runs(&runs), stack, index) };
+        unsafe { self.plan.kernel.fold(Leaves::Runs(&runs), stack, index) };
     }
 
     /// Gathers these terms of some columns along the innermost axis that is kept: a run for each
@@ -407,7 +385,7 @@ impl<'u> Unit<'u> {
         terms: Range<usize>,
         columns: usize,
     ) {
-        let (size, i) = (self.inputs[operand].size, 1 + operand);
+        let (size, i) = (self.plan.facts.inputs[operand].size, 1 + operand);
         let down = self.plan.kept.inner().strides[i];
         for_each_tile(self.plan.summed.axes(), first, terms, |tile| {
             let (rows, width) = (tile.rows.size, tile.columns.size);
