@@ -1,6 +1,7 @@
 //! Blocks: what the gather copies. They say where their elements lie, and copy one of them.
 
 use super::machine::copy_in_cache;
+use super::nest::LoopAxis;
 use super::tuning::BLOCK;
 use super::tuning::copies::SHORT_REPEAT;
 use std::mem::MaybeUninit;
@@ -11,6 +12,17 @@ use std::ptr;
 pub(crate) struct Along {
     pub(crate) len: usize,
     pub(crate) step: isize,
+}
+
+impl Along {
+    /// A loop over an operand of a nest, whose strides are in bytes.
+    #[inline(always)]
+    pub(crate) fn of<const N: usize>(axis: &LoopAxis<N>, operand: usize) -> Self {
+        Along {
+            len: axis.size,
+            step: axis.strides[operand],
+        }
+    }
 }
 
 /// A block of elements, and the place of a copy. In the copy, the elements of a row are contiguous.

@@ -401,10 +401,7 @@ impl Copier {
                         len: rows.size - 1,
                         step: 0,
                     },
-                    columns: Along {
-                        len: columns.size,
-                        step: size as isize,
-                    },
+                    columns: Along::of(&columns, 0),
                 };
                 // SAFETY: the rows of a plane but its first one. That one is written, and is equal
                 // to them: the source does not move along the axis of the rows.
@@ -423,16 +420,12 @@ impl Copier {
     unsafe fn tile(&self, tile: Tile<2>) -> usize {
         let size = self.gather.size;
         let tile = tile.along_output(size);
-        let along = |axis: Axis| Along {
-            len: axis.size,
-            step: axis.strides[1],
-        };
         let block = |[to, from]: [isize; 2], rows: Axis, columns| Block {
             to: self.places.0.wrapping_offset(to),
             pitch: rows.strides[0] as usize,
             from: self.places.1.wrapping_offset(from),
-            rows: along(rows),
-            columns: along(columns),
+            rows: Along::of(&rows, 1),
+            columns: Along::of(&columns, 1),
         };
         if tile.columns.strides[0] == size as isize {
             let all = block(tile.offsets, tile.rows, tile.columns);

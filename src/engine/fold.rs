@@ -680,8 +680,6 @@ pub(super) trait FoldLeaves: Sized {
 }
 
 impl<K: FoldLeaves> Vectorize for Fold<'_, K> {
-    type Output = ();
-
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn run(self) {
         K::fold_leaves::<true>(self);

@@ -264,25 +264,7 @@ impl Block {
     /// columns, and [`alternates_in_copy`](Self::alternates_in_copy) holds; without, there are `K`
     /// rows, and [`alternates`](Self::alternates) holds.
     unsafe fn alternate<B: Copy, const K: usize, const IN_COPY: bool>(self) {
-        let size = size_of::<B>();
-        let part = |from: usize, to: usize| match IN_COPY {
-            true => self.part([from, 0], to - from, K, size),
-            false => self.part([0, from], K, to - from, size),
-        };
-        let (len, to_line) = match IN_COPY {
-            true => (
-                self.rows.len,
-                self.to.cast::<[Slot<B>; K]>().align_offset(CACHE_LINE),
-            ),
-            false => (
-                self.columns.len,
-                self.to.cast::<Slot<B>>().align_offset(CACHE_LINE),
-            ),
-        };
-        let first = to_line.min(len);
-        for part in [part(0, first), part(first, len)] {
-            widest(Alternate::<B, K, IN_COPY>(part, PhantomData));
-        }
+        widest(Alternate::<B, K, IN_COPY>(self, PhantomData));
     }
 
     /// Lines of memory run down the rows: rows are copied together as many as a cache line has
@@ -419,32 +401,35 @@ impl Block {
     }
 }
 
-/// A part of a block as [`Block::alternate`] takes it, where alone it is made.
+/// A block as [`Block::alternate`] takes it, where alone it is made.
 struct Alternate<B, const K: usize, const IN_COPY: bool>(Block, PhantomData<B>);
 
 impl<B: Copy, const K: usize, const IN_COPY: bool> Vectorize for Alternate<B, K, IN_COPY> {
-    type Output = ();
-
     #[inline(always)]
     fn run(self) {
         // The same block, with steps that the compiler knows.
         let (mut block, size) = (self.0, size_of::<B>());
         block.rows.step = size as isize;
-        let len = match IN_COPY {
+        let (len, to_line) = match IN_COPY {
             true => {
                 block.pitch = K * size;
-                block.rows.len
+                let to = block.to.cast::<[Slot<B>; K]>();
+                (block.rows.len, to.align_offset(CACHE_LINE))
             }
             false => {
                 block.columns.step = (K * size) as isize;
-                block.columns.len
+                let to = block.to.cast::<Slot<B>>();
+                (block.columns.len, to.align_offset(CACHE_LINE))
             }
         };
-        for i in 0..len {
-            for k in 0..K {
-                let [row, column] = if IN_COPY { [i, k] } else { [k, i] };
-                // SAFETY: an element of the block: the contract of `alternate`.
-                unsafe { block.copy_one::<B>(row, column) };
+        let first = to_line.min(len);
+        for part in [0..first, first..len] {
+            for i in part {
+                for k in 0..K {
+                    let [row, column] = if IN_COPY { [i, k] } else { [k, i] };
+                    // SAFETY: an element of the block: the contract of `alternate`.
+                    unsafe { block.copy_one::<B>(row, column) };
+                }
             }
         }
     }
@@ -460,8 +445,6 @@ impl<B: Copy, const K: usize, const IN_COPY: bool> Vectorize for Alternate<B, K,
 struct Reverse<B>(Block, PhantomData<B>);
 
 impl<B: Copy> Vectorize for Reverse<B> {
-    type Output = ();
-
     /// The elements of a row are read in the order of memory, which prefetchers follow.
     // Not inlined by force without optimisation: its array would be on the stack of every copy.
     #[cfg_attr(not(debug_assertions), inline(always))]

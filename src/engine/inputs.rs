@@ -307,8 +307,6 @@ struct Rows<'a, X, I, F, const N: usize> {
 }
 
 impl<X, I: Inputs, F: Fn(&mut X, I::Items), const N: usize> Vectorize for Rows<'_, X, I, F, N> {
-    type Output = ();
-
     #[inline(always)]
     fn run(self) {
         let along = self.tile.columns.strides;

@@ -282,13 +282,10 @@ impl<const N: usize> Walk<'_, N> {
                 let Some(gather) = packs.filter(|_| packing.packs(number)) else {
                     continue;
                 };
-                let along = |axis: LoopAxis<N>| Along {
-                    len: axis.size,
-                    step: axis.strides[number],
-                };
-                let (mut rows, columns) = (along(part.rows), along(part.columns));
+                let mut rows = Along::of(&part.rows, number);
+                let columns = Along::of(&part.columns, number);
                 let mut pitch = columns.len * size;
-                if rows.step == 0 && !packing.merges() {
+                if rows.step == 0 && !packing.merges {
                     // One row serves all of them.
                     (rows.len, pitch) = (1, 0);
                 }
@@ -302,7 +299,7 @@ impl<const N: usize> Walk<'_, N> {
                 };
                 // Merged rows that are equal are packed for the first part, which has the most
                 // rows. Their copies serve all parts.
-                if rows.step != 0 || !packing.merges() || count == 0 {
+                if rows.step != 0 || !packing.merges || count == 0 {
                     // SAFETY: elements of the input: the contract of this function. There is room
                     // for them, and for the rows after them, as asserted.
                     unsafe { gather.pack(block) };

@@ -59,7 +59,7 @@ pub(crate) struct Packing {
     height: usize,
     width: usize,
     /// Whether the rows of a part are walked as one row.
-    merges: bool,
+    pub(super) merges: bool,
     /// Whether all that is packed of a part is one row, which serves all rows of the output.
     one_row: bool,
 }
@@ -137,11 +137,6 @@ impl Packing {
     /// Whether no operand is packed.
     pub(crate) fn is_none(&self) -> bool {
         self.packed == 0
-    }
-
-    /// Whether the rows of a part are walked as one row.
-    pub(crate) fn merges(&self) -> bool {
-        self.merges
     }
 
     /// Whether an operand is packed.

@@ -22,6 +22,12 @@ pub(super) struct Shares {
     left: usize,
 }
 
+impl Default for Shares {
+    fn default() -> Self {
+        Self::new(0, 1)
+    }
+}
+
 impl Shares {
     /// `chunks` chunks for at most `threads` threads. All of them are the owner's, which has come.
     pub(super) fn new(chunks: usize, threads: usize) -> Self {

@@ -25,8 +25,6 @@ pub(super) unsafe fn splat_rows<B: Copy, const ALL: bool>(block: Block) {
 struct Splat<B, const ALL: bool>(Block, PhantomData<B>);
 
 impl<B: Copy, const ALL: bool> Vectorize for Splat<B, ALL> {
-    type Output = ();
-
     #[inline(always)]
     fn run(self) {
         match size_of::<B>() {

@@ -307,6 +307,7 @@ mod team {
         awake: bool,
     }
 
+    #[derive(Default)]
     struct State {
         job: Option<Job<'static>>,
         /// The chunks that nobody has claimed.
@@ -322,21 +323,6 @@ mod team {
         panics: Vec<Box<dyn Any + Send>>,
         /// When the last job ended.
         ended: Option<Instant>,
-    }
-
-    impl Default for State {
-        fn default() -> Self {
-            State {
-                job: None,
-                shares: Shares::new(0, 1),
-                awaited: 0,
-                late: 0,
-                asked: None,
-                running: 0,
-                panics: Vec::new(),
-                ended: None,
-            }
-        }
     }
 
     /// Aborts the process when it is dropped. A function that other threads borrow from must not

@@ -3,7 +3,7 @@
 
 use super::{fresh, into};
 use crate::engine::copies::{self, Choose, Settings};
-use crate::engine::machine::{WithoutWideRegisters, has_wide_registers};
+use crate::engine::machine::{has_wide_registers, tests::WithoutWideRegisters};
 use crate::engine::tuning::{BLOCK, FEW_ELEMENTS, LONG_ROW};
 use ndarray::{ArrayView, ArrayViewMut, Axis, IxDyn, ShapeBuilder};
 use std::fmt::Debug;

@@ -13,7 +13,7 @@ use std::any::Any;
 #[inline(always)]
 pub(super) fn is_nan<T: PartialEq + 'static>(value: &T) -> bool {
     match half_of(value) {
-        Some(bits) => bits & i16::MAX > infinity(value),
+        Some((bits, infinity)) => bits & i16::MAX > infinity,
         None => positions::is_nan(value),
     }
 }
@@ -61,40 +61,28 @@ pub(super) fn is_unordered<T: PartialEq + 'static>(term: &T) -> bool {
 fn chosen_half<T: Copy + 'static>(a: T, b: T, larger: bool, nan_wins: bool) -> Option<T> {
     // The keys of NaN are the first and the last ones. On the circle of integers these are
     // neighbours: a shift makes all of them the last ones, or the first.
-    let nans = i16::MAX - infinity(&a);
+    let ((a, infinity), (b, _)) = (half_of(&a)?, half_of(&b)?);
+    let nans = i16::MAX - infinity;
     let shift = if larger == nan_wins { -nans } else { nans };
-    let shifted = |half| half_of(half).map(|bits| key(bits).wrapping_add(shift));
-    let (a, b) = (shifted(&a)?, shifted(&b)?);
+    let [a, b] = [a, b].map(|bits| key(bits).wrapping_add(shift));
     let chosen = if larger { a.max(b) } else { a.min(b) };
     half_of_bits(key(chosen.wrapping_sub(shift)))
 }
 
-/// The bits of a half; `None` for other types.
+/// The bits of a half, and of the infinity of its type; `None` for other types.
 #[inline(always)]
-fn half_of<T: 'static>(value: &T) -> Option<i16> {
+fn half_of<T: 'static>(value: &T) -> Option<(i16, i16)> {
     let value: &dyn Any = value;
     #[cfg(feature = "half")]
     if let Some(half) = value.downcast_ref::<f16>() {
-        return Some(half.to_bits() as i16);
+        return Some((half.to_bits() as i16, 0x7c00));
     }
     #[cfg(feature = "half")]
     if let Some(half) = value.downcast_ref::<bf16>() {
-        return Some(half.to_bits() as i16);
+        return Some((half.to_bits() as i16, 0x7f80));
     }
     let _ = value;
     None
-}
-
-/// The bits of the infinity of a half's type.
-#[inline(always)]
-fn infinity<T: 'static>(half: &T) -> i16 {
-    let half: &dyn Any = half;
-    #[cfg(feature = "half")]
-    if half.is::<f16>() {
-        return 0x7c00;
-    }
-    let _ = half;
-    0x7f80
 }
 
 /// The half of these bits; `None` for other types.

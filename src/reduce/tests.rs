@@ -5,7 +5,7 @@
 
 use crate::BroadcastPlan;
 use crate::engine::kernel::{BLOCK_TERMS, LANES, LEAF};
-use crate::engine::machine::WithoutWideRegisters;
+use crate::engine::machine::tests::WithoutWideRegisters;
 use crate::engine::reduction::Lanes;
 use crate::engine::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,

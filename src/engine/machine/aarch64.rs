@@ -8,43 +8,10 @@
 #![allow(unused_unsafe, clippy::multiple_unsafe_ops_per_block)]
 
 use std::arch::aarch64::*;
-use std::arch::asm;
 
 pub(crate) use std::arch::aarch64::uint8x16_t as Register;
 
-/// # Safety
-///
-/// `from` is readable for 16 bytes, which need not be initialised.
-#[inline(always)]
-pub(crate) unsafe fn load(from: *const u8) -> Register {
-    let register;
-    // SAFETY: it reads the bytes, and writes the register.
-    unsafe {
-        asm!(
-            "ldr {:q}, [{}]", out(vreg) register, in(reg) from,
-            options(pure, readonly, nostack, preserves_flags),
-        );
-    }
-    register
-}
-
-/// A register whose second half is 0.
-///
-/// # Safety
-///
-/// `from` is readable for 8 bytes, which need not be initialised.
-#[inline(always)]
-pub(crate) unsafe fn load_half(from: *const u8) -> Register {
-    let register;
-    // SAFETY: as in `load`.
-    unsafe {
-        asm!(
-            "ldr {:d}, [{}]", out(vreg) register, in(reg) from,
-            options(pure, readonly, nostack, preserves_flags),
-        );
-    }
-    register
-}
+load_bytes!(vreg: "ldr {:q}, [{}]", "ldr {:d}, [{}]");
 
 /// The elements of `a` and `b` in turn, of `SIZE` bytes: of their first halves, then of their
 /// second halves.

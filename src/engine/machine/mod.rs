@@ -20,38 +20,11 @@ use super::tuning::{WIDE_FROM, WIDE_REGISTER};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-#[cfg(test)]
-thread_local! {
-    static WIDE_REGISTERS: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
-}
-
-/// While it lives, the processor seems to have no wide registers to this thread.
-#[cfg(test)]
-pub(crate) struct WithoutWideRegisters {
-    before: bool,
-}
-
-#[cfg(test)]
-impl WithoutWideRegisters {
-    pub(crate) fn new() -> Self {
-        WithoutWideRegisters {
-            before: WIDE_REGISTERS.replace(false),
-        }
-    }
-}
-
-#[cfg(test)]
-impl Drop for WithoutWideRegisters {
-    fn drop(&mut self) {
-        WIDE_REGISTERS.set(self.before);
-    }
-}
-
 /// Whether the processor has registers of [`WIDE_REGISTER`] bytes.
 #[inline]
 pub(crate) fn has_wide_registers() -> bool {
     #[cfg(test)]
-    if !WIDE_REGISTERS.get() {
+    if !tests::WIDE_REGISTERS.get() {
         return false;
     }
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -61,33 +34,28 @@ pub(crate) fn has_wide_registers() -> bool {
 }
 
 /// A kernel that is compiled for several instruction sets.
-pub(crate) trait Vectorize {
-    type Output;
-
+pub(crate) trait Vectorize: Sized {
     /// Runs the kernel. Implementations are `#[inline(always)]`, and so is what they call in their
     /// loops: only code that is inlined into [`widest`] is compiled for wide vectors.
-    fn run(self) -> Self::Output;
+    fn run(self);
 
     /// Runs the kernel by short code: on an x86-64 without wide registers, and where these gain
     /// nothing. Every program has this code, and few processors run it.
-    fn run_plain(self) -> Self::Output
-    where
-        Self: Sized,
-    {
-        self.run()
+    fn run_plain(self) {
+        self.run();
     }
 }
 
 /// Runs `kernel` in the widest vectors of the processor.
 #[inline]
-pub(crate) fn widest<K: Vectorize>(kernel: K) -> K::Output {
-    in_vectors(kernel, true)
+pub(crate) fn widest<K: Vectorize>(kernel: K) {
+    in_vectors(kernel, true);
 }
 
 /// Runs `kernel` in the widest vectors of the processor, or [plain](Vectorize::run_plain): unless
 /// `wide`, and on an x86-64 without wide registers.
 #[inline]
-pub(crate) fn in_vectors<K: Vectorize>(kernel: K, wide: bool) -> K::Output {
+pub(crate) fn in_vectors<K: Vectorize>(kernel: K, wide: bool) {
     if wide && has_wide_registers() {
         // SAFETY: the processor has AVX2, as `has_wide_registers` has just found.
         #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -104,8 +72,8 @@ pub(crate) fn in_vectors<K: Vectorize>(kernel: K, wide: bool) -> K::Output {
 /// The processor has AVX2.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx2")]
-unsafe fn run_avx2<K: Vectorize>(kernel: K) -> K::Output {
-    kernel.run()
+unsafe fn run_avx2<K: Vectorize>(kernel: K) {
+    kernel.run();
 }
 
 /// What the target has. The names of an aarch64 shadow those of the glob.
@@ -170,8 +138,6 @@ struct WideCopy {
 }
 
 impl Vectorize for WideCopy {
-    type Output = ();
-
     /// Stores between the first and the last one begin at a multiple of their size, which is a
     /// cache line. The compiler stores the second register of each first: across two lines, 1 MiB
     /// of planes that are repeated takes 62 us, and 27 us if it begins at a line (an Intel Xeon).
@@ -214,6 +180,46 @@ pub(crate) type TransposeSquare = unsafe fn((*mut u8, *const u8), [isize; 2]);
 /// `None`: the target has no code for these.
 pub(crate) use target::square;
 
+/// Loads of registers by the assembly of a target, with its class of registers.
+#[allow(unused_macros)]
+macro_rules! load_bytes {
+    ($class:ident: $all:literal, $half:literal) => {
+        /// # Safety
+        ///
+        /// `from` is readable for 16 bytes, which need not be initialised.
+        #[inline(always)]
+        pub(crate) unsafe fn load(from: *const u8) -> Register {
+            let register;
+            // SAFETY: it reads the bytes, and writes the register.
+            unsafe {
+                std::arch::asm!(
+                    $all, out($class) register, in(reg) from,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+            }
+            register
+        }
+
+        /// A register whose second half is 0.
+        ///
+        /// # Safety
+        ///
+        /// `from` is readable for 8 bytes, which need not be initialised.
+        #[inline(always)]
+        pub(crate) unsafe fn load_half(from: *const u8) -> Register {
+            let register;
+            // SAFETY: as in `load`.
+            unsafe {
+                std::arch::asm!(
+                    $half, out($class) register, in(reg) from,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+            }
+            register
+        }
+    };
+}
+
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 mod x86;
 
@@ -243,8 +249,31 @@ mod aarch64;
 mod portable;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(super) static WIDE_REGISTERS: Cell<bool> = const { Cell::new(true) };
+    }
+
+    /// While it lives, the processor seems to have no wide registers to this thread.
+    pub(crate) struct WithoutWideRegisters {
+        before: bool,
+    }
+
+    impl WithoutWideRegisters {
+        pub(crate) fn new() -> Self {
+            let before = WIDE_REGISTERS.replace(false);
+            WithoutWideRegisters { before }
+        }
+    }
+
+    impl Drop for WithoutWideRegisters {
+        fn drop(&mut self) {
+            WIDE_REGISTERS.set(self.before);
+        }
+    }
 
     #[test]
     fn streams_any_length_from_and_to_any_alignment() {

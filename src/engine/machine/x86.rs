@@ -4,7 +4,6 @@
 #![allow(unused_unsafe, clippy::multiple_unsafe_ops_per_block)]
 
 use crate::engine::tuning::CACHE_LINE;
-use std::arch::asm;
 use std::arch::x86_64::{
     _mm_sfence, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32,
     _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
@@ -45,39 +44,7 @@ pub(crate) fn fence() {
 
 pub(crate) use std::arch::x86_64::__m128i as Register;
 
-/// # Safety
-///
-/// `from` is readable for 16 bytes, which need not be initialised.
-#[inline(always)]
-pub(crate) unsafe fn load(from: *const u8) -> Register {
-    let register;
-    // SAFETY: it reads the bytes, and writes the register.
-    unsafe {
-        asm!(
-            "movdqu {}, [{}]", out(xmm_reg) register, in(reg) from,
-            options(pure, readonly, nostack, preserves_flags),
-        );
-    }
-    register
-}
-
-/// A register whose second half is 0.
-///
-/// # Safety
-///
-/// `from` is readable for 8 bytes, which need not be initialised.
-#[inline(always)]
-pub(crate) unsafe fn load_half(from: *const u8) -> Register {
-    let register;
-    // SAFETY: as in `load`.
-    unsafe {
-        asm!(
-            "movq {}, [{}]", out(xmm_reg) register, in(reg) from,
-            options(pure, readonly, nostack, preserves_flags),
-        );
-    }
-    register
-}
+load_bytes!(xmm_reg: "movdqu {}, [{}]", "movq {}, [{}]");
 
 /// The elements of `a` and `b` in turn, of `SIZE` bytes: of their first halves, then of their
 /// second halves.

@@ -184,14 +184,8 @@ pub(super) unsafe fn reduce_few(
                         to: stack.first.wrapping_add(begin),
                         pitch: columns * size,
                         from: rows.first[0],
-                        rows: Along {
-                            len: rows.count,
-                            step: along[0],
-                        },
-                        columns: Along {
-                            len: columns,
-                            step: down[0],
-                        },
+                        rows: Along::of(&summed.resized(rows.count), 0),
+                        columns: Along::of(&kept.resized(columns), 0),
                     };
                     // SAFETY: elements of the input; there is room for them and for `MORE_ROWS`.
                     unsafe { gather.pack(block) };
