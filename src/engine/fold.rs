@@ -613,7 +613,8 @@ unsafe fn push_one<T, R: Reduction<T>>(reduction: &R, mut sum: R::Acc, stack: St
 ///
 /// # Safety
 ///
-/// There are as many sums, and the stack is as for [`push_one`].
+/// There are as many sums, and the stack is as for [`push_one`]. It may begin where sum 0 lies: no
+/// number is less than its level.
 #[inline(never)]
 unsafe fn push<T, R: Reduction<T>>(
     reduction: &R,
@@ -645,7 +646,7 @@ unsafe fn close<T, R: Reduction<T>>(
     columns: usize,
     stack: Stack,
     count: usize,
-) -> *const u8 {
+) -> *mut u8 {
     let lowest = count.trailing_zeros() as usize;
     let row = |level: usize| {
         let row = stack.at::<R::Acc>(level * stack.width).first;
@@ -662,7 +663,7 @@ unsafe fn close<T, R: Reduction<T>>(
             }
         }
     }
-    sums.as_ptr().cast()
+    sums.as_mut_ptr().cast()
 }
 
 /// [`Kernel::fold`] of a kernel, to be compiled for wide vectors too. It is only made in
@@ -824,20 +825,19 @@ where
         in_vectors(Fold(self, terms, stack, index), Self::IN_VECTORS);
     }
 
-    unsafe fn push(
-        &self,
-        sums: *const u8,
-        columns: usize,
-        stack: Stack,
-        count: usize,
-        _slab: usize,
-    ) {
-        // SAFETY: the contract of this function.
-        unsafe { push(self.reduction, sums, columns, stack, 0..count) };
-    }
-
-    unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8 {
+    unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *mut u8 {
         // SAFETY: the contract of this function.
         unsafe { close(self.reduction, columns, stack, count) }
+    }
+
+    unsafe fn join(&self, sums: *mut u8, columns: usize, count: usize, _: usize) -> *mut u8 {
+        let stack = Stack {
+            first: sums,
+            width: columns,
+        };
+        // SAFETY: the sums, and a stack of no more levels than there are sums of a column.
+        unsafe { push(self.reduction, sums, columns, stack, 0..count) };
+        // SAFETY: all sums have been pushed.
+        unsafe { self.close(columns, stack, count) }
     }
 }

@@ -264,7 +264,25 @@ impl Block {
     /// columns, and [`alternates_in_copy`](Self::alternates_in_copy) holds; without, there are `K`
     /// rows, and [`alternates`](Self::alternates) holds.
     unsafe fn alternate<B: Copy, const K: usize, const IN_COPY: bool>(self) {
-        widest(Alternate::<B, K, IN_COPY>(self, PhantomData));
+        let size = size_of::<B>();
+        let part = |from: usize, to: usize| match IN_COPY {
+            true => self.part([from, 0], to - from, K, size),
+            false => self.part([0, from], K, to - from, size),
+        };
+        let (len, to_line) = match IN_COPY {
+            true => (
+                self.rows.len,
+                self.to.cast::<[Slot<B>; K]>().align_offset(CACHE_LINE),
+            ),
+            false => (
+                self.columns.len,
+                self.to.cast::<Slot<B>>().align_offset(CACHE_LINE),
+            ),
+        };
+        let first = to_line.min(len);
+        for part in [part(0, first), part(first, len)] {
+            widest(Alternate::<B, K, IN_COPY>(part, PhantomData));
+        }
     }
 
     /// Lines of memory run down the rows: rows are copied together as many as a cache line has
@@ -401,7 +419,7 @@ impl Block {
     }
 }
 
-/// A block as [`Block::alternate`] takes it, where alone it is made.
+/// A part of a block as [`Block::alternate`] takes it, where alone it is made.
 struct Alternate<B, const K: usize, const IN_COPY: bool>(Block, PhantomData<B>);
 
 impl<B: Copy, const K: usize, const IN_COPY: bool> Vectorize for Alternate<B, K, IN_COPY> {
@@ -410,26 +428,21 @@ impl<B: Copy, const K: usize, const IN_COPY: bool> Vectorize for Alternate<B, K,
         // The same block, with steps that the compiler knows.
         let (mut block, size) = (self.0, size_of::<B>());
         block.rows.step = size as isize;
-        let (len, to_line) = match IN_COPY {
+        let len = match IN_COPY {
             true => {
                 block.pitch = K * size;
-                let to = block.to.cast::<[Slot<B>; K]>();
-                (block.rows.len, to.align_offset(CACHE_LINE))
+                block.rows.len
             }
             false => {
                 block.columns.step = (K * size) as isize;
-                let to = block.to.cast::<Slot<B>>();
-                (block.columns.len, to.align_offset(CACHE_LINE))
+                block.columns.len
             }
         };
-        let first = to_line.min(len);
-        for part in [0..first, first..len] {
-            for i in part {
-                for k in 0..K {
-                    let [row, column] = if IN_COPY { [i, k] } else { [k, i] };
-                    // SAFETY: an element of the block: the contract of `alternate`.
-                    unsafe { block.copy_one::<B>(row, column) };
-                }
+        for i in 0..len {
+            for k in 0..K {
+                let [row, column] = if IN_COPY { [i, k] } else { [k, i] };
+                // SAFETY: an element of the block: the contract of `alternate`.
+                unsafe { block.copy_one::<B>(row, column) };
             }
         }
     }

@@ -200,31 +200,23 @@ mod sealed {
         /// accumulator and for [`live_lanes`] of each column.
         unsafe fn fold(&self, terms: Leaves<'_>, stack: Stack, index: usize);
 
-        /// Pushes `count` sums of each of `columns` columns on an empty stack: first those of all
-        /// columns with number 0. If the terms of each sum have been numbered from 0 on, it has
-        /// `slab` terms. Otherwise `slab` is 0.
-        ///
-        /// # Safety
-        ///
-        /// There are as many sums. The stack has room for as many levels as `count` has binary
-        /// digits. `columns` is at most its width.
-        unsafe fn push(
-            &self,
-            sums: *const u8,
-            columns: usize,
-            stack: Stack,
-            count: usize,
-            slab: usize,
-        );
-
-        /// Combines all that waits on the stack after `count` pushes. The results are at the
-        /// returned pointer, on the stack.
+        /// Combines all that waits on the stack after `count` sums of each column. The results are
+        /// at the returned pointer, on the stack.
         ///
         /// # Safety
         ///
         /// `count` sums of each column are on the stack, one at least. `columns` is at most the
         /// width of the stack.
-        unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *const u8;
+        unsafe fn close(&self, columns: usize, stack: Stack, count: usize) -> *mut u8;
+
+        /// Combines `count` sums of each of `columns` columns, in place: first those of all columns
+        /// with number 0. If the terms of each sum have been numbered from 0 on, it has `slab`
+        /// terms. Otherwise `slab` is 0. The results are at the returned pointer, among the sums.
+        ///
+        /// # Safety
+        ///
+        /// There are as many sums, one of each column at least.
+        unsafe fn join(&self, sums: *mut u8, columns: usize, count: usize, slab: usize) -> *mut u8;
     }
 }
 

@@ -246,7 +246,7 @@ where
     type Acc = R::Acc;
 
     fn facts(&self) -> Facts<'_> {
-        // The numbers of the terms of slabs become those of all terms where slabs are pushed.
+        // The numbers of the terms of slabs become those of all terms where slabs are joined.
         Facts {
             is_numbered: false,
             ..self.map.facts()
@@ -258,31 +258,23 @@ where
         in_vectors(Fold(self, terms, stack, index), wide);
     }
 
-    unsafe fn push(
-        &self,
-        sums: *const u8,
-        columns: usize,
-        stack: Stack,
-        count: usize,
-        slab: usize,
-    ) {
-        let (sums, best) = (sums.cast::<(T, usize)>(), stack.first.cast::<(T, usize)>());
+    unsafe fn close(&self, _: usize, stack: Stack, _: usize) -> *mut u8 {
+        stack.first
+    }
+
+    unsafe fn join(&self, sums: *mut u8, columns: usize, count: usize, slab: usize) -> *mut u8 {
+        let best = sums.cast::<(T, usize)>();
         for column in 0..columns {
             let of_all = (0..count).map(|number| {
-                let sum = sums.wrapping_add(number * columns + column);
                 // SAFETY: a sum of the column: the contract.
-                let (value, at) = unsafe { *sum };
+                let (value, at) = unsafe { *best.wrapping_add(number * columns + column) };
                 (value, at.wrapping_add(number * slab))
             });
-            let chosen = of_all.reduce(|a, b| self.map.reduction.combine(a, b));
-            if let Some(chosen) = chosen {
-                // SAFETY: a column of the stack.
+            if let Some(chosen) = of_all.reduce(|a, b| self.map.reduction.combine(a, b)) {
+                // SAFETY: the first sum of the column.
                 unsafe { best.wrapping_add(column).write(chosen) };
             }
         }
-    }
-
-    unsafe fn close(&self, _: usize, stack: Stack, _: usize) -> *const u8 {
-        stack.first
+        sums
     }
 }

@@ -1154,6 +1154,14 @@ fn scratch_memory_has_room_for_all_that_is_written_to_it() {
     let found = zip((&repeated, &apart)).reduce(&plan(&[300, 5], &[0]), Sum, |(a, b)| a * b);
     let products = |j: u32| (0..300).map(|i| i * (i + 2 * j)).sum::<u32>();
     assert!(found.unwrap().into_iter().eq((0..5).map(products)));
+    // As many slabs as there is room for on the stack, and more. Their sums are joined in place.
+    let len = BLOCK_TERMS + 6;
+    for slabs in (2..10).chain(165..175) {
+        let terms = ArrayD::from_shape_fn(&[slabs, len][..], |at| (at[0] * 5 + at[1]) as u8);
+        let expected: u128 = terms.iter().map(|&term| u128::from(term)).sum();
+        let sum = plan(&[slabs, len], &[0, 1]).reduce(&terms, Sum.in_type::<u128, u128>());
+        assert_eq!(sum.unwrap().into_iter().next(), Some(expected), "{slabs}");
+    }
 }
 
 /// One column, read for all columns of a broadcast array, with gaps between its terms.

@@ -122,15 +122,13 @@ pub(super) unsafe fn reduce_few(
     // The accumulators of a column: its stack, and what a leaf needs.
     let levels = stack_levels(leaves);
     let lanes = 1 + live_lanes(terms.min(LEAF));
-    let (mut own, table) = match gather {
+    let (own, table) = match gather {
         _ if as_runs => (levels * acc, 0),
         _ if columns == 1 && terms >= LANES => return None,
         _ if side_by_side => ((levels + lanes) * acc, 0),
         Some(_) => ((levels + lanes) * acc, (terms.min(LEAF) + MORE_ROWS) * size),
         None => return None,
     };
-    // One more for the stack of slabs, which has fewer levels than there are slabs, or as many.
-    own += usize::from(in_slabs) * acc;
     let mut memory = Few::uninit();
     // The table begins at a line of its own.
     let room = (size_of::<Few>() - CACHE_LINE) / (own + table).max(1);
@@ -200,15 +198,8 @@ pub(super) unsafe fn reduce_few(
             // SAFETY: the sums of all leaves have been pushed.
             let mut sums = unsafe { kernel.close(columns, stack, leaves) };
             if in_slabs {
-                let stack = Stack {
-                    first: stack.first.wrapping_add(width * (own - acc)),
-                    width: 1,
-                };
-                // SAFETY: the sums of all slabs; there is room for their stack behind what the
-                // columns need.
-                unsafe { kernel.push(sums, 1, stack, columns, slab) };
-                // SAFETY: the sums of all slabs have been pushed.
-                sums = unsafe { kernel.close(1, stack, columns) };
+                // SAFETY: the sums of all slabs.
+                sums = unsafe { kernel.join(sums, 1, columns, slab) };
                 columns = 1;
             }
             let to = target.first.wrapping_byte_offset(to);

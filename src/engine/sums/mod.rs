@@ -30,7 +30,7 @@ mod plan;
 mod scratch;
 mod unit;
 
-use super::kernel::{Facts, Finish, Kernel, LEAF, Stack, stack_levels};
+use super::kernel::{Facts, Finish, Kernel, LEAF};
 use super::pack::Operand;
 use super::threads::{Cost, PARALLEL_FROM, share};
 use super::tuning::BLOCK;
@@ -178,7 +178,8 @@ pub(crate) unsafe fn reduce(
     // SAFETY: each column of each slab has a place of its own, for an accumulator.
     unsafe { reduce_columns(kernel, facts, &of_slab, terms, &of_slabs)? };
     // SAFETY: all sums of slabs have been written, and nothing of the target.
-    unsafe { results.join(kernel, &facts, sums.at(0), slabs, slab) }
+    unsafe { results.join(kernel, sums.at(0), slabs, slab) };
+    Ok(())
 }
 
 /// How many columns there are: as many as places of the target.
@@ -264,39 +265,18 @@ struct Results<'k> {
 }
 
 impl Results<'_> {
-    /// Combines `count` parts of each column, and writes the results. They are parts of so many
-    /// terms, as for [`Kernel::push`].
-    ///
-    /// # Errors
-    ///
-    /// `AllocationFailed`; nothing has been written then.
+    /// Joins `count` sums of each column, of so many terms, as [`Kernel::join`]. Writes the results.
     ///
     /// # Safety
     ///
-    /// There are `count` accumulators of all columns at `parts`, one at least. Nothing else writes
+    /// There are as many accumulators at `sums`, one of each column at least. Nothing else writes
     /// the results.
-    unsafe fn join(
-        &self,
-        kernel: &dyn Kernel,
-        facts: &Facts<'_>,
-        parts: *const u8,
-        count: usize,
-        slab: usize,
-    ) -> Result<()> {
+    unsafe fn join(&self, kernel: &dyn Kernel, sums: *mut u8, count: usize, slab: usize) {
         let columns = self.kept.len();
-        let sums = stack_levels(count).saturating_mul(columns);
-        let memory = Memory::new(facts.size.saturating_mul(sums), facts.align)?;
-        let stack = Stack {
-            first: memory.at(0),
-            width: columns,
-        };
-        // SAFETY: the contract of this function; there is room for all levels.
-        unsafe { kernel.push(parts, columns, stack, count, slab) };
-        // SAFETY: all parts have been pushed.
-        let sums = unsafe { kernel.close(columns, stack, count) };
+        // SAFETY: the contract of this function.
+        let sums = unsafe { kernel.join(sums, columns, count, slab) };
         // SAFETY: accumulators of all columns; the contract of this function.
-        unsafe { self.write(facts.size, sums, 0..columns) };
-        Ok(())
+        unsafe { self.write(kernel.facts().size, sums, 0..columns) };
     }
 
     /// Writes the results of these columns.
@@ -368,13 +348,11 @@ impl Driver<'_> {
         // Relaxed: the threads have ended.
         let reduced = self.reduced.load(Ordering::Relaxed);
         assert_eq!(reduced, count * plan.chunks, "units were left out");
-        match plan.chunks {
-            1 => Ok(()),
+        if plan.chunks > 1 {
             // SAFETY: each unit has written its part, and none has written results.
-            chunks => unsafe {
-                (self.results).join(plan.kernel, &plan.facts, parts.at(0), chunks, 0)
-            },
+            unsafe { (self.results).join(plan.kernel, parts.at(0), plan.chunks, 0) };
         }
+        Ok(())
     }
 
     /// Reduces one unit, and writes its results, or its part of them.
