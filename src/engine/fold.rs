@@ -809,6 +809,7 @@ where
             align: align_of::<R::Acc>(),
             is_quick: self.plain && R::QUICK,
             is_numbered: R::NUMBERED,
+            is_exact: false,
         }
     }
 

@@ -154,6 +154,8 @@ pub(crate) struct Facts<'f> {
     pub(crate) is_quick: bool,
     /// Whether terms are folded with their numbers.
     pub(crate) is_numbered: bool,
+    /// Whether another tree of the same terms gives the same result.
+    pub(crate) is_exact: bool,
 }
 
 pub(crate) use sealed::Kernel;

@@ -249,6 +249,7 @@ where
         // The numbers of the terms of slabs become those of all terms where slabs are joined.
         Facts {
             is_numbered: false,
+            is_exact: true,
             ..self.map.facts()
         }
     }

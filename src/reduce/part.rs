@@ -118,7 +118,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
     }
 
     /// The part with these blocks of the sums, for the elements of the gradient in the box `input`.
-    /// There are [`sum_blocks`] blocks.
+    /// There are [`sum_blocks`](crate::distributed::sum_blocks) blocks.
     ///
     /// [`Part::tile`] is the smallest tile that has these blocks. It may have terms of neighbouring
     /// blocks too, which are left out. So any plan with enough terms can be cut at any block, along

@@ -109,6 +109,7 @@ macro_rules! with_ranks {
             (1, 0) => $function::<$t, Ix1, Ix0>($case, $($argument),+),
             (2, 0) => $function::<$t, Ix2, Ix0>($case, $($argument),+),
             (2, 1) => $function::<$t, Ix2, Ix1>($case, $($argument),+),
+            (3, 0) => $function::<$t, Ix3, Ix0>($case, $($argument),+),
             (3, 1) => $function::<$t, Ix3, Ix1>($case, $($argument),+),
             (3, 2) => $function::<$t, Ix3, Ix2>($case, $($argument),+),
             (4, 1) => $function::<$t, Ix4, Ix1>($case, $($argument),+),

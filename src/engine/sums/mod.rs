@@ -94,14 +94,15 @@ pub(crate) unsafe fn reduce(
     }
     let count = terms.range.len();
     let in_one = terms.slab >= count;
-    // Slabs of 2^k leaves are nodes of the tree of all leaves.
+    // Slabs of 2^k leaves are nodes of the tree of all leaves. For an exact result no tree matters.
     let is_node = terms.slab % LEAF == 0 && (terms.slab / LEAF).is_power_of_two();
+    let as_one = is_node || facts.is_exact;
     // With so few terms, the calling thread does all, however slow the closure is.
     let few = if facts.is_quick { PARALLEL_FROM } else { BLOCK };
     let size = inputs.iter().fold(1, |size, input| size.max(input.size));
     let bytes = (shape.iter()).fold(size, |len, &size| len.saturating_mul(size));
     if let Some(finish) = finish.filter(|_| (1..=few).contains(&bytes)) {
-        let slab = if in_one || is_node { count } else { terms.slab };
+        let slab = if in_one || as_one { count } else { terms.slab };
         // SAFETY: the contract of this function.
         let done = unsafe { reduce_few(kernel, &facts, becomes, target, finish, count, slab) };
         if let Some(written) = done {
@@ -121,7 +122,7 @@ pub(crate) unsafe fn reduce(
         &mut (all.clone().filter(is_summed)).map(|at| axis(at, 0)),
     )?;
     assert!(terms.range.end <= summed.len());
-    if in_one || is_node && summed.axes().len() == 1 {
+    if in_one || as_one && summed.axes().len() == 1 {
         terms.slab = count;
     }
     let at_once = terms.slab == count || facts.is_numbered || count < summed.len();
@@ -265,7 +266,7 @@ struct Results<'k> {
 }
 
 impl Results<'_> {
-    /// Joins `count` sums of each column, of so many terms, as [`Kernel::join`]. Writes the results.
+    /// Joins `count` sums of each column, as [`Kernel::join`], and writes the results.
     ///
     /// # Safety
     ///
