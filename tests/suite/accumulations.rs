@@ -591,21 +591,33 @@ fn time_and_memory_of_a_part_do_not_grow_with_its_runs() {
 
 #[test]
 fn nodes_are_counted_as_they_are_sent() {
-    // Of runs of one to four blocks, at all places of the tree.
+    let check = |shape: &[usize], ranges: &[Range<usize>]| {
+        let plan = BroadcastPlan::numpy(IxDyn(&[]), IxDyn(shape)).unwrap();
+        let tile = Tile::new(&plan, ranges).unwrap();
+        let part = Part::new(&plan, &tile).unwrap();
+        let dy = ArrayD::<i64>::ones(IxDyn(tile.output().shape()));
+        let sum = part.reduce(&dy, Sum).unwrap();
+        let none = Accumulation::<i64, Sum>::new(&plan, Sum).to_bytes().len();
+        // Three numbers, the length of a list of one accumulator, and that accumulator.
+        let sent = (sum.to_bytes().len() - none) / (4 * 8 + 8);
+        assert_eq!(part.nodes(), sent, "{shape:?} {ranges:?}");
+    };
+    // Of runs of one to four slabs, at all places of the tree. A slab has one block, or two.
     for (rows, columns) in [(3, 4), (5, 6), (4, 7), (2, 5), (7, 3), (1, 9)] {
-        let shape = [rows, columns, 1024];
-        let plan = BroadcastPlan::numpy(IxDyn(&[]), IxDyn(&shape)).unwrap();
-        let dy = ArrayD::<i64>::ones(IxDyn(&shape));
         for start in 0..columns {
             for end in start + 1..=columns {
-                let tile = Tile::new(&plan, &[0..rows, start..end, 0..1024]).unwrap();
-                let part = Part::new(&plan, &tile).unwrap();
-                let sum = part.reduce(&tile.output().of(&dy).unwrap(), Sum).unwrap();
-                let none = Accumulation::<i64, Sum>::new(&plan, Sum).to_bytes().len();
-                // Three numbers, the length of a list of one accumulator, and that accumulator.
-                let sent = (sum.to_bytes().len() - none) / (4 * 8 + 8);
-                assert_eq!(part.nodes(), sent, "{shape:?} {start}..{end}");
+                for slab in [1024, 1500] {
+                    check(&[rows, columns, slab], &[0..rows, start..end, 0..slab]);
+                }
             }
+        }
+    }
+    // Of blocks of each slab.
+    let blocks = [0, 1024, 2048, 3072, 4096, 5000];
+    for (number, &start) in blocks.iter().enumerate() {
+        for &end in &blocks[number + 1..] {
+            check(&[3, 5000], &[0..3, start..end]);
+            check(&[3, 2, 5000], &[0..3, 1..2, start..end]);
         }
     }
 }
