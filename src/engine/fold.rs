@@ -613,8 +613,9 @@ unsafe fn push_one<T, R: Reduction<T>>(reduction: &R, mut sum: R::Acc, stack: St
 ///
 /// # Safety
 ///
-/// There are as many sums, and the stack is as for [`push_one`]. It may begin where sum 0 lies: no
-/// number is less than its level.
+/// There are as many sums, and the stack is as for [`push_one`]. From number 0 on, it may begin at
+/// the sums themselves: a sum is written to a level of at most its number, and the sum that was
+/// there has been read by then.
 #[inline(never)]
 unsafe fn push<T, R: Reduction<T>>(
     reduction: &R,

@@ -19,16 +19,6 @@ pub(crate) const LEAF: usize = LANES * LANES;
 /// Terms of a block: four leaves of a slab. Parts of reductions are cut between blocks.
 pub(crate) const BLOCK_TERMS: usize = 4 * LEAF;
 
-/// How many terms a slab has, by the sizes of the axes that are summed: those of as few of the last
-/// axes as have a block of terms, or all.
-pub(crate) fn slab_terms(sizes: impl DoubleEndedIterator<Item = usize>) -> usize {
-    let (mut slab, mut sizes) = (1, sizes.rev());
-    while let (..BLOCK_TERMS, Some(size)) = (slab, sizes.next()) {
-        slab *= size;
-    }
-    slab
-}
-
 /// The most arrays that terms are computed of.
 pub(crate) const OPERANDS: usize = 6;
 

@@ -1,10 +1,10 @@
 //! The door to the driver of reductions: what is safe for every argument.
 
-use super::kernel::{Facts, Finish, Kernel, slab_terms};
+use super::kernel::{Facts, Finish, Kernel};
 use super::memory::uninit_array;
 use super::pack::Operand;
 use super::reduction::Reduction;
-use super::sums::{SUMMED, Terms, reduce};
+use super::sums::{Terms, reduce, slab_terms};
 use crate::error::Result;
 use ndarray::{Array, ArrayRef, Dimension};
 use std::marker::PhantomData;
@@ -88,12 +88,10 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     }
 
     fn all(&self) -> Terms {
-        let sizes = self.becomes.iter().zip(self.facts().shape);
-        let summed = sizes.filter(|&(&axis, _)| axis == SUMMED);
         Terms {
             range: 0..self.terms,
             number: 0,
-            slab: slab_terms(summed.map(|(_, &size)| size)),
+            slab: slab_terms(self.becomes, self.facts().shape),
         }
     }
 

@@ -2,11 +2,11 @@
 
 use super::reduction::Reduction;
 use crate::engine::inputs::Input;
-use crate::engine::kernel::{BLOCK_TERMS, slab_terms};
+use crate::engine::kernel::BLOCK_TERMS;
 use crate::engine::memory::array_of;
 use crate::engine::reduce::{Add, Call};
 use crate::engine::reduction::Elements;
-use crate::engine::sums::{SUMMED, Terms};
+use crate::engine::sums::{SUMMED, Terms, slab_terms};
 use crate::error::{ArrayRole, Result, check_shape, too_few_terms};
 use crate::plan::BroadcastPlan;
 use crate::shape::Sizes;
@@ -42,9 +42,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     pub(super) fn slab_terms(&self) -> usize {
         let mut becomes = self.output_dim();
         self.becomes(becomes.sizes_mut());
-        let sizes = becomes.sizes().iter().zip(self.output_shape());
-        let summed = sizes.filter(|&(&axis, _)| axis == SUMMED);
-        slab_terms(summed.map(|(_, &size)| size))
+        slab_terms(becomes.sizes(), self.output_shape())
     }
 
     /// A reduction of an array of the plan's output shape. If terms `may_move`, `run` may take them

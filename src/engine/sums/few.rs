@@ -26,7 +26,7 @@ const TERMS_OF_PLANE: usize = 4 * LANES;
 /// [`reduce`](super::reduce) of few elements, without nests and a plan: these take longer than few
 /// elements do. The sum of 64 by 64 takes 280 ns, and 480 with them (an Intel Xeon). `None`:
 /// nothing has been done, as there is no room, the elements do not lie side by side, the axes are
-/// too many loops, or accumulators or not all terms are asked for.
+/// too many loops, or not all terms are asked for.
 ///
 /// # Safety
 ///

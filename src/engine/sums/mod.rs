@@ -38,7 +38,7 @@ use crate::error::{Result, reserved};
 use crate::shape::replicates;
 use few::reduce_few;
 use operands::{Axis, Nest, STRIDES, alignment, bytes_of, strides};
-pub(crate) use operands::{SUMMED, Terms};
+pub(crate) use operands::{SUMMED, Terms, slab_terms};
 use plan::{Access, Plan};
 use scratch::Memory;
 use std::ops::Range;
@@ -235,7 +235,7 @@ fn fill(nest: &mut Nest, axes: &mut dyn Iterator<Item = Axis>) -> Result<()> {
 ///
 /// # Safety
 ///
-/// As for [`reduce`]: the places of the results are those of distinct columns.
+/// As for [`reduce`]. No two columns have the same place among the results.
 unsafe fn reduce_columns(
     kernel: &dyn Kernel,
     facts: Facts<'_>,

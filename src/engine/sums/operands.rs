@@ -1,6 +1,6 @@
 //! What a reduction reads and writes: its target, its terms, and the strides of its operands.
 
-use super::super::kernel::{Facts, OPERANDS, Steps};
+use super::super::kernel::{BLOCK_TERMS, Facts, OPERANDS, Steps};
 use super::super::nest::{LoopAxis, LoopNest};
 use super::super::pack::Operand;
 use std::ops::Range;
@@ -27,6 +27,18 @@ pub(crate) struct Terms {
 
 /// In the list of axes of [`reduce`]: the axis is summed.
 pub(crate) const SUMMED: usize = usize::MAX;
+
+/// How many terms a slab of the tree has: those of as few of the last summed axes as have a block
+/// of terms together, or of all. `becomes` is the list of axes of [`reduce`].
+pub(crate) fn slab_terms(becomes: &[usize], shape: &[usize]) -> usize {
+    let axes = becomes.iter().zip(shape).rev();
+    let mut summed = axes.filter(|&(&axis, _)| axis == SUMMED);
+    let mut slab = 1;
+    while let (..BLOCK_TERMS, Some((_, size))) = (slab, summed.next()) {
+        slab *= size;
+    }
+    slab
+}
 
 /// The alignment of scratch memory, in which accumulators and copies of elements lie.
 pub(super) fn alignment(facts: &Facts<'_>) -> usize {
