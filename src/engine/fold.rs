@@ -250,7 +250,8 @@ impl<I: Inputs, T, R: Reduction<T>, F: Fn(I::Items) -> T> Map<'_, I, T, R, F> {
             _ => live_lanes(count),
         };
         let lanes = if live == 1 { to } else { lanes };
-        let (each, more) = (count / live, count % live);
+        // A power of two.
+        let (each, more) = (count >> live.trailing_zeros(), count & (live - 1));
         // Of adjacent rows, those of all lanes are one row, and the last of these may be shorter.
         let (all, last) = match rows.adjacent {
             true => ((1, live * columns), (usize::from(more > 0), more * columns)),

@@ -218,13 +218,14 @@ mod sealed {
 ///
 /// `finish` reads and writes no more than its contract says.
 pub(crate) unsafe trait Finish: Sync {
-    /// Writes the results of `accs` to places that are `stride` bytes apart.
+    /// Writes the results of accumulators, of which each is `step` accumulators behind the one
+    /// before it, to places that are `stride` bytes apart.
     ///
     /// # Safety
     ///
     /// There are `count` accumulators of all terms and as many places, of the types that this is
     /// made for. If results are added to what the places hold, these are initialised.
-    unsafe fn finish(&self, accs: *const u8, count: usize, to: *mut u8, stride: isize);
+    unsafe fn finish(&self, accs: *const u8, step: usize, count: usize, to: *mut u8, stride: isize);
 }
 
 /// How many levels a stack has for so many sums, at least one: a level for each binary digit.

@@ -243,9 +243,10 @@ impl<const N: usize> Walk<'_, N> {
     /// at the positions of the range, which is walked once.
     unsafe fn range(&self, range: Range<usize>) -> usize {
         let mut count = 0;
-        self.nest.for_each_tile(range, |tile| {
+        let nest = self.nest;
+        nest.for_each_block(range, None, &mut |&tile, _, _| {
             count += match self.packs {
-                // SAFETY: a tile of the nest, which no other thread has.
+                // SAFETY: a block of the nest, which no other thread has.
                 true => unsafe { self.packed(tile.along_output(self.operands[0].size)) },
                 // SAFETY: as above.
                 false => unsafe { self.kernel.run(&self.first, &tile, self.wide) },
@@ -335,7 +336,7 @@ mod tests {
             let mut nest = LoopNest::of(shape, [out, input]);
             let elements = |nest: &LoopNest<2>| {
                 let mut elements = vec![];
-                nest.for_each_tile(0..nest.len(), |tile| {
+                nest.for_each_block(0..nest.len(), None, &mut |tile, _, _| {
                     for row in 0..tile.rows.size {
                         for column in 0..tile.columns.size {
                             elements.push(tile.offsets_at(row, column));

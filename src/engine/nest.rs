@@ -145,6 +145,19 @@ impl<const N: usize> LoopNest<N> {
         self.merge();
     }
 
+    /// The same positions in fewer loops, which do not move this operand.
+    pub(crate) fn without(&self, operand: usize) -> Self {
+        let mut nest = LoopNest {
+            axes: self.axes.clone(),
+            ..*self
+        };
+        for axis in &mut nest.axes {
+            axis.strides[operand] = 0;
+        }
+        nest.merge();
+        nest
+    }
+
     /// No axes, thus one position.
     #[inline]
     pub(crate) fn empty() -> Self {
@@ -215,17 +228,22 @@ impl<const N: usize> LoopNest<N> {
         self.axes().last().copied().unwrap_or(LoopAxis::UNIT)
     }
 
-    /// Calls `f` with tiles that together are the positions `range`. See [`for_each_tile`].
+    /// Calls `f` with blocks that together are the positions `range`. See [`for_each_block`].
     #[inline]
-    pub(crate) fn for_each_tile(&self, range: Range<usize>, f: impl FnMut(Tile<N>)) {
-        for_each_tile(self.axes(), self.start, range, f);
+    pub(crate) fn for_each_block(
+        &self,
+        range: Range<usize>,
+        rows: Option<usize>,
+        f: &mut dyn FnMut(&Tile<N>, usize, usize),
+    ) {
+        for_each_block(self.axes(), self.start, range, rows, f);
     }
 
     /// Calls `f(offsets, len)` for each run of `len` positions of `range` along the innermost axis:
     /// whole rows, except for the first and the last. `offsets` is where each operand's first
     /// element of the run lies, `start()` included.
     pub(crate) fn for_each_row(&self, range: Range<usize>, f: &mut dyn FnMut([isize; N], usize)) {
-        self.for_each_tile(range, |tile| {
+        self.for_each_block(range, None, &mut |tile, _, _| {
             for row in 0..tile.rows.size {
                 f(tile.offsets_at(row, 0), tile.columns.size);
             }
@@ -310,6 +328,12 @@ impl<const N: usize> Tile<N> {
     }
 }
 
+/// How many positions these axes have.
+#[inline(never)]
+pub(crate) fn positions<const N: usize>(axes: &[LoopAxis<N>]) -> usize {
+    axes.iter().map(|axis| axis.size).product()
+}
+
 /// Where position `position` of the nest `axes` lies in each operand, if position 0 lies at
 /// `start`.
 #[inline]
@@ -351,7 +375,7 @@ pub(crate) fn walk<const N: usize>(
     let Some((axis, axes)) = outer.split_first() else {
         return f(start, range);
     };
-    let turn = axes.iter().map(|axis| axis.size).product::<usize>() * inside;
+    let turn = positions(axes) * inside;
     let (mut turns, mut from) = match range.start {
         0 => (0, 0),
         at => (at / turn, at % turn),
@@ -404,6 +428,60 @@ pub(crate) fn for_each_tile<const N: usize>(
             at += height * width;
         }
     });
+}
+
+/// Calls `f` with blocks that together are the positions `range` of the nest `axes`. The columns of a
+/// block are along the innermost axis. Its rows are along the axis that `rows` names, an outer one:
+/// as far as the range has all positions inside several turns of it, there is a block for each turn
+/// of the loops between the two axes. Other blocks are those of [`for_each_tile`].
+///
+/// `f` is also given the position of a block's first element, and how many positions lie from one
+/// row to the next.
+pub(crate) fn for_each_block<const N: usize>(
+    axes: &[LoopAxis<N>],
+    start: [isize; N],
+    range: Range<usize>,
+    rows: Option<usize>,
+    f: &mut dyn FnMut(&Tile<N>, usize, usize),
+) {
+    // A range of one axis is a tile.
+    if let ([axis], false) = (axes, range.is_empty()) {
+        let tile = Tile {
+            offsets: axis.moved(start, range.start),
+            rows: LoopAxis::UNIT,
+            columns: axis.resized(range.len()),
+        };
+        return f(&tile, range.start, range.len());
+    }
+    // Beside the innermost axis, these are the blocks of tiles.
+    let rows = rows.filter(|&rows| rows + 2 < axes.len());
+    let mut at = range.start;
+    while at < range.end {
+        let mut end = range.end;
+        if let Some((axis, inside)) = rows.and_then(|rows| axes[rows..].split_first()) {
+            let row = positions(inside);
+            let count = (end - at) / row;
+            if at % row == 0 && count > 0 {
+                let columns = inside.last().map_or(LoopAxis::UNIT, |&inner| inner);
+                let rows = axis.resized(count.min(axis.size - at / row % axis.size));
+                for at in (at..at + row).step_by(columns.size) {
+                    let block = Tile {
+                        offsets: offsets_of(axes, start, at),
+                        rows,
+                        columns,
+                    };
+                    f(&block, at, row);
+                }
+                at += rows.size * row;
+                continue;
+            }
+            end = end.min((at / row + 1) * row);
+        }
+        for_each_tile(axes, start, at..end, |tile| {
+            f(&tile, at, tile.columns.size);
+            at += tile.rows.size * tile.columns.size;
+        });
+    }
 }
 
 #[cfg(test)]
@@ -593,14 +671,29 @@ mod tests {
                     assert_eq!(nest.len(), expected.len(), "{what:?}");
                     let cut = other % (nest.len() + 1);
                     for ranges in [[0..nest.len(), 0..0], [0..cut, cut..nest.len()]] {
-                        let (mut rows, mut tiles) = (vec![], vec![]);
-                        for range in ranges {
-                            nest.for_each_row(range.clone(), &mut |offsets, len| {
+                        let mut rows = vec![];
+                        for range in ranges.clone() {
+                            nest.for_each_row(range, &mut |offsets, len| {
                                 rows.extend((0..len).map(|i| nest.inner().moved(offsets, i)));
                             });
-                            nest.for_each_tile(range, |tile| tiles.extend(elements(tile)));
                         }
-                        assert_eq!(rows, tiles, "{what:?}");
+                        // By tiles, and by blocks with rows along each outer axis.
+                        let outer = (1..nest.axes().len()).map(|axis| Some(axis - 1));
+                        for axis in outer.chain([None]) {
+                            let mut blocks = vec![];
+                            for range in ranges.clone() {
+                                nest.for_each_block(range, axis, &mut |block, at, pitch| {
+                                    let width = block.columns.size;
+                                    let places = elements(*block).enumerate();
+                                    blocks.extend(places.map(|(i, offsets)| {
+                                        (at + i / width * pitch + i % width, offsets)
+                                    }));
+                                });
+                            }
+                            blocks.sort_unstable();
+                            let in_order = rows.iter().copied().enumerate();
+                            assert!(in_order.eq(blocks), "{what:?}, {axis:?}");
+                        }
                         rows.sort_unstable();
                         assert_eq!(rows, expected, "{what:?}");
                     }

@@ -156,22 +156,30 @@ struct Results<'r, T, R: Reduction<T>> {
 
 // SAFETY: what is read and written is of the types that are named above.
 unsafe impl<T, R: Reduction<T>> Finish for Results<'_, T, R> {
-    unsafe fn finish(&self, accs: *const u8, count: usize, to: *mut u8, stride: isize) {
-        // SAFETY: there are `count` accumulators.
-        let accs = unsafe { slice::from_raw_parts(accs.cast::<R::Acc>(), count) };
-        let results = accs
-            .iter()
-            .map(|&acc| self.reduction.finish(acc, self.terms));
-        if self.add.is_none() && stride == size_of::<R::Out>() as isize {
-            // SAFETY: there are `count` places side by side. A loop with a known stride is
+    unsafe fn finish(
+        &self,
+        accs: *const u8,
+        step: usize,
+        count: usize,
+        to: *mut u8,
+        stride: isize,
+    ) {
+        let accs = accs.cast::<R::Acc>();
+        if self.add.is_none() && step == 1 && stride == size_of::<R::Out>() as isize {
+            // SAFETY: there are `count` accumulators side by side.
+            let accs = unsafe { slice::from_raw_parts(accs, count) };
+            // SAFETY: there are `count` places side by side. A loop with known strides is
             // vectorised.
             let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<R::Out>>(), count) };
-            for (place, result) in to.iter_mut().zip(results) {
-                place.write(result);
+            for (place, &acc) in to.iter_mut().zip(accs) {
+                place.write(self.reduction.finish(acc, self.terms));
             }
             return;
         }
-        for (i, mut result) in results.enumerate() {
+        for i in 0..count {
+            // SAFETY: one of `count` accumulators.
+            let acc = unsafe { *accs.wrapping_add(i * step) };
+            let mut result = self.reduction.finish(acc, self.terms);
             let place = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
             let place = place.cast::<R::Out>();
             if let Some(add) = self.add {

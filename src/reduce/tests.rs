@@ -834,6 +834,58 @@ fn crossed_terms_follow_the_tree() {
     check_once(&turned, &[1, 2], check);
 }
 
+/// Sums over several axes, of which any may be the nearest in memory, and the axes that are kept
+/// may lie between them. The two arrays of a product have different orders of axes.
+#[test]
+fn every_order_of_axes_in_memory_gives_the_same_sums() {
+    let orders = (0..24).map(|number| {
+        let mut left: Vec<usize> = (0..4).collect();
+        [24, 6, 2, 1].map(|turn| left.remove(number % turn * left.len() / turn))
+    });
+    let orders: Vec<_> = orders.collect();
+    assert!((1..24).all(|at| !orders[..at].contains(&orders[at])));
+    // With more rows than a piece has, with fewer, and with a short last piece.
+    for (shape, summed) in [
+        ([70, 5, 7, 11], &[0, 2, 3][..]),
+        ([70, 5, 7, 11], &[0, 3]),
+        ([3, 40, 2, 13], &[0, 1, 3]),
+        ([40, 2, 33, 9], &[0, 2, 3]),
+        ([9, 2, 7, 40], &[0, 2, 3]),
+        ([20, 3, 1, 50], &[0, 2, 3]),
+        // Few terms of many short rows of columns, and columns that are written across their order.
+        ([3, 60, 4, 5], &[2]),
+        ([6, 5, 40, 3], &[0, 1]),
+        ([4, 6, 300, 2], &[0, 1]),
+        ([2, 40, 9, 25], &[0]),
+        ([3, 5, 64, 20], &[1]),
+    ] {
+        let terms = (0..shape.iter().product()).map(Mixed::<4>::number);
+        let terms = ArrayD::from_shape_vec(&shape[..], terms.collect()).unwrap();
+        let plan = plan(&shape, summed);
+        let sums = expected(&terms.view(), summed);
+        let (count, all) = in_order(&terms.view(), summed);
+        let numbered = expected_numbered(&all, count, slab_of(&shape, summed));
+        for order in &orders {
+            let mut inverse = [0; 4];
+            (order.iter().enumerate()).for_each(|(at, &axis)| inverse[axis] = at);
+            let ordered = terms.view().permuted_axes(&order[..]);
+            let ordered = ordered.as_standard_layout().into_owned();
+            let ordered = ordered.permuted_axes(&inverse[..]);
+            let what = format!("{shape:?}, {summed:?}, {order:?}");
+            let mut out = plan.gradient(&ordered).unwrap();
+            assert!(out.iter().eq(&sums), "{what}");
+            plan.gradient_accumulate(&ordered, &mut out).unwrap();
+            let twice = sums.iter().map(|&sum| sum + sum);
+            assert!(out.iter().copied().eq(twice), "added, {what}");
+            let found = zip((&terms, &ordered)).reduce(&plan, Numbered, |(a, b)| {
+                assert_eq!(a, b, "{what}");
+                b
+            });
+            assert!(found.unwrap().iter().eq(&numbered), "{what}");
+        }
+    }
+}
+
 /// Two arrays of equal terms, whose nearest neighbours in memory are terms of one column and of one
 /// row. Short runs of several columns are gathered together, and leaves end within them.
 #[test]

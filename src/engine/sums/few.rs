@@ -8,8 +8,8 @@ use super::super::kernel::{
 };
 use super::super::nest::LoopAxis;
 use super::super::pack::Operand;
-use super::super::tuning::{CACHE_LINE, LARGE_ELEMENT};
-use super::operands::{SUMMED, alignment};
+use super::super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE};
+use super::operands::{SUMMED, alignment, element_size};
 use super::scratch::Few;
 use std::ptr;
 
@@ -79,7 +79,11 @@ pub(super) unsafe fn reduce_few(
             (outer, kept) = (LoopAxis::UNIT, kept.resized(kept.size * outer.size));
         }
     }
-    if summed.size != count {
+    // Places that are a number of pages apart share few sets of a cache: the plan writes such results
+    // in squares.
+    let [down, along] = [&outer, &kept].map(|axis| axis.strides[OPERANDS]);
+    let crosses = outer.size > 1 && down.abs() < along.abs() && along % (PAGE / 8) as isize == 0;
+    if summed.size != count || crosses && outer.size * kept.size * target.size > BLOCK {
         return None;
     }
     // The slabs of one column are columns, whose sums are joined.
@@ -106,7 +110,7 @@ pub(super) unsafe fn reduce_few(
         in_runs &= terms == 1 || along[operand] == size;
         adjacent &= along[operand] == size * columns as isize;
     }
-    let size = inputs.iter().map(|input| input.size).max()?;
+    let size = element_size(inputs);
     let leaves = terms.div_ceil(LEAF);
     // To fold few terms of few columns takes less time than to gather them, whatever their size.
     let few = (2..=LANES).contains(&columns) && terms <= FEW_TERMS && !side_by_side;
@@ -131,10 +135,11 @@ pub(super) unsafe fn reduce_few(
     };
     let mut memory = Few::uninit();
     // The table begins at a line of its own.
-    let room = (size_of::<Few>() - CACHE_LINE) / (own + table).max(1);
-    let width = match columns <= room {
+    let (room, column) = (size_of::<Few>() - CACHE_LINE, own + table);
+    // A division takes as long as it takes to fold some columns.
+    let width = match columns.saturating_mul(column) <= room {
         true => columns,
-        false => room / LANES * LANES,
+        false => room / column / LANES * LANES,
     };
     let least = if in_slabs { columns } else { WIDE.min(columns) };
     if width < least {
@@ -146,10 +151,12 @@ pub(super) unsafe fn reduce_few(
     };
     let mut done = 0;
     for at in 0..outer.size {
-        for column in (0..columns).step_by(width) {
-            let [from @ .., to] = kept.moved(outer.moved([0; OPERANDS + 1], at), column);
+        let mut next = 0;
+        while next < columns {
+            let [from @ .., to] = kept.moved(outer.moved([0; OPERANDS + 1], at), next);
             let first = moved(places, inputs.len(), &from, 1);
-            let mut columns = width.min(columns - column);
+            let mut columns = width.min(columns - next);
+            next += width;
             if as_runs {
                 let runs = Runs {
                     first,
@@ -205,7 +212,7 @@ pub(super) unsafe fn reduce_few(
             let to = target.first.wrapping_byte_offset(to);
             // SAFETY: the sums have been written; the places of the target: the contract of this
             // function.
-            unsafe { finish.finish(sums, columns, to, place) };
+            unsafe { finish.finish(sums, 1, columns, to, place) };
             done += columns;
         }
     }

@@ -13,6 +13,9 @@
 //! What is read where it lies must be contiguous, or one element again and again. Other operands
 //! are gathered. Results do not depend on the access, nor on how the work is cut.
 //!
+//! Columns are walked in the order of the inputs' memory, and their results are written a unit at a
+//! time, in the order of the target's.
+//!
 //! If the terms are several slabs, the sums of slabs are columns of a reduction of their own: so
 //! memory is walked in its order, whatever the order of the slabs.
 //!
@@ -31,16 +34,18 @@ mod scratch;
 mod unit;
 
 use super::kernel::{Facts, Finish, Kernel, LEAF};
+use super::nest::positions;
 use super::pack::Operand;
 use super::threads::{Cost, PARALLEL_FROM, share};
-use super::tuning::BLOCK;
+use super::tuning::{BLOCK, LONG_ROW};
 use crate::error::{Result, reserved};
 use crate::shape::replicates;
 use few::reduce_few;
-use operands::{Axis, Nest, STRIDES, alignment, bytes_of, strides};
+use operands::{Axis, Nest, STRIDES, alignment, bytes_of, element_size, strides};
 pub(crate) use operands::{SUMMED, Terms, slab_terms};
 use plan::{Access, Plan};
 use scratch::Memory;
+use std::mem::replace;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,12 +87,6 @@ pub(crate) unsafe fn reduce(
     assert!(becomes.len() == shape.len() && !terms.range.is_empty());
     let fits = inputs.iter().all(|input| replicates(input.shape, shape));
     assert!(fits, "an input does not replicate to the terms");
-    let axis = |axis: usize, place: isize| Axis {
-        size: shape[axis],
-        strides: strides(inputs, axis, shape.len(), place),
-    };
-    let is_kept = |&axis: &usize| becomes[axis] != SUMMED;
-    let is_summed = |axis: &usize| !is_kept(axis);
     let columns = columns_of(becomes, shape, target.shape)?;
     if columns == 0 {
         return Ok(());
@@ -99,7 +98,7 @@ pub(crate) unsafe fn reduce(
     let as_one = is_node || facts.is_exact;
     // With so few terms, the calling thread does all, however slow the closure is.
     let few = if facts.is_quick { PARALLEL_FROM } else { BLOCK };
-    let size = inputs.iter().fold(1, |size, input| size.max(input.size));
+    let size = element_size(inputs);
     let bytes = (shape.iter()).fold(size, |len, &size| len.saturating_mul(size));
     if let Some(finish) = finish.filter(|_| (1..=few).contains(&bytes)) {
         let slab = if in_one || as_one { count } else { terms.slab };
@@ -111,16 +110,10 @@ pub(crate) unsafe fn reduce(
         }
     }
     let (mut kept, mut summed) = (Nest::empty(), Nest::empty());
-    let to_target = |at: usize| target.strides[becomes[at]].wrapping_mul(target.size as isize);
     let all = 0..shape.len();
-    fill(
-        &mut kept,
-        &mut (all.clone().filter(is_kept)).map(|at| axis(at, to_target(at))),
-    )?;
-    fill(
-        &mut summed,
-        &mut (all.clone().filter(is_summed)).map(|at| axis(at, 0)),
-    )?;
+    let of_target = Place::Of(target);
+    fill(&mut kept, &facts, becomes, all.clone(), false, of_target)?;
+    fill(&mut summed, &facts, becomes, all.clone(), true, Place::None)?;
     assert!(terms.range.end <= summed.len());
     if in_one || as_one && summed.axes().len() == 1 {
         terms.slab = count;
@@ -144,29 +137,24 @@ pub(crate) unsafe fn reduce(
     let sums = Memory::new(sums, facts.align)?;
     // The first of the axes that make a slab.
     let (mut inner, mut slab) = (shape.len(), 1);
-    for at in all.clone().rev().filter(is_summed) {
-        if slab < terms.slab {
-            (inner, slab) = (at, slab * shape[at]);
-        }
+    while slab < terms.slab {
+        inner -= 1;
+        slab *= if becomes[inner] == SUMMED {
+            shape[inner]
+        } else {
+            1
+        };
     }
     assert_eq!(slab, terms.slab, "a slab is whole axes");
     let (mut kept_and_slabs, mut of_slab) = (Nest::empty(), Nest::empty());
     let mut place = facts.size as isize;
-    let outside = all.clone().rev().filter(is_kept);
-    let outside = outside.chain((0..inner).rev().filter(is_summed));
-    fill(
-        &mut kept_and_slabs,
-        &mut outside.map(|at| {
-            let axis = axis(at, place);
-            place = place.wrapping_mul(axis.size as isize);
-            axis
-        }),
-    )?;
+    for (axes, summed) in [(all.clone(), false), (0..inner, true)] {
+        let next = Place::Next(&mut place);
+        fill(&mut kept_and_slabs, &facts, becomes, axes, summed, next)?;
+    }
     kept_and_slabs.sort();
-    fill(
-        &mut of_slab,
-        &mut (inner..all.end).filter(is_summed).map(|at| axis(at, 0)),
-    )?;
+    let axes = inner..all.end;
+    fill(&mut of_slab, &facts, becomes, axes, true, Place::None)?;
     let of_slabs = Results {
         kept: &kept_and_slabs,
         first: sums.at(0),
@@ -221,10 +209,40 @@ fn columns_of(becomes: &[usize], shape: &[usize], target: &[usize]) -> Result<us
     Ok(columns)
 }
 
-/// [`Nest::fill`]. It is one function for all axes.
-#[inline(never)]
-fn fill(nest: &mut Nest, axes: &mut dyn Iterator<Item = Axis>) -> Result<()> {
-    nest.fill(axes)
+/// How far axes move the place of a result.
+enum Place<'p> {
+    None,
+    /// As those of the target that they become.
+    Of(&'p Operand<'p>),
+    /// So many bytes, and each as far as all positions of those behind it.
+    Next(&'p mut isize),
+}
+
+/// [`Nest::fill`] with those of the axes that are summed, or with those that are kept. From the last
+/// to the first if their places are the next ones.
+fn fill(
+    nest: &mut Nest,
+    facts: &Facts<'_>,
+    becomes: &[usize],
+    axes: Range<usize>,
+    summed: bool,
+    mut place: Place<'_>,
+) -> Result<()> {
+    nest.fill((0..axes.len()).filter_map(|i| {
+        let at = match place {
+            Place::Next(_) => axes.end - 1 - i,
+            _ => axes.start + i,
+        };
+        let (to, size) = (becomes[at], facts.shape[at]);
+        let place = match &mut place {
+            _ if summed != (to == SUMMED) => return None,
+            Place::None => 0,
+            Place::Of(target) => target.strides[to].wrapping_mul(target.size as isize),
+            Place::Next(place) => replace(*place, place.wrapping_mul(size as isize)),
+        };
+        let strides = strides(facts.inputs, at, facts.shape.len(), place);
+        Some(Axis { size, strides })
+    }))
 }
 
 /// Reduces these terms of all columns, and writes each result once.
@@ -243,12 +261,14 @@ unsafe fn reduce_columns(
     terms: Terms,
     results: &Results<'_>,
 ) -> Result<()> {
-    let bytes = bytes_of(facts.inputs, results.kept, summed, terms.range.len());
+    // Columns that lie side by side are read together, wherever their results go.
+    let kept = &results.kept.without(STRIDES - 1);
+    let bytes = bytes_of(facts.inputs, kept, summed, terms.range.len());
     let cost = match facts.is_quick {
         true => Cost::Bytes(bytes),
         false => Cost::Closure { bytes },
     };
-    let plan = Plan::new(kernel, facts, results.kept, summed, terms, cost);
+    let plan = Plan::new(kernel, facts, kept, summed, terms, cost);
     let driver = Driver {
         plan,
         results,
@@ -286,22 +306,39 @@ impl Results<'_> {
     ///
     /// `sums` has an accumulator of `acc` bytes of each of them. Nothing else writes their results.
     unsafe fn write(&self, acc: usize, sums: *const u8, columns: Range<usize>) {
-        let stride = self.kept.inner().strides[STRIDES - 1];
-        let mut sums = sums;
-        self.kept.for_each_row(columns, &mut |offsets, count| {
-            let to = self.first.wrapping_byte_offset(offsets[STRIDES - 1]);
-            match self.finish {
-                // SAFETY: accumulators, and the places of their columns.
-                Some(finish) => unsafe { finish.finish(sums, count, to, stride) },
-                None => {
-                    for i in 0..count {
-                        let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
-                        // SAFETY: an accumulator, and the place of its column.
-                        unsafe { ptr::copy_nonoverlapping(sums.wrapping_add(i * acc), to, acc) };
+        let place = |axis: &Axis| axis.strides[STRIDES - 1];
+        let (first, axes) = (columns.start, self.kept.axes());
+        // Many neighbours in the target are written together.
+        let rows = self.kept.crossing(STRIDES - 1).filter(|&at| {
+            let all = columns.len().min(positions(&axes[at..]));
+            all >= LONG_ROW * positions(&axes[at + 1..])
+        });
+        (self.kept).for_each_block(columns, rows, &mut |tile, at, width| {
+            let sums = sums.wrapping_add((at - first) * acc);
+            let (mut outer, mut inner) = ((tile.rows, width), (tile.columns, 1));
+            // In the order of the target.
+            let [down, along] = [&tile.rows, &tile.columns].map(|axis| place(axis).unsigned_abs());
+            if tile.rows.size >= LONG_ROW / 2 && down < along {
+                (outer, inner) = (inner, outer);
+            }
+            let (count, stride, step) = (inner.0.size, place(&inner.0), inner.1);
+            for turn in 0..outer.0.size {
+                let offsets = outer.0.moved(tile.offsets, turn);
+                let to = self.first.wrapping_byte_offset(offsets[STRIDES - 1]);
+                let sums = sums.wrapping_add(turn * outer.1 * acc);
+                match self.finish {
+                    // SAFETY: accumulators, and the places of their columns.
+                    Some(finish) => unsafe { finish.finish(sums, step, count, to, stride) },
+                    None => {
+                        for i in 0..count {
+                            let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
+                            let sum = sums.wrapping_add(i * step * acc);
+                            // SAFETY: an accumulator, and the place of its column.
+                            unsafe { ptr::copy_nonoverlapping(sum, to, acc) };
+                        }
                     }
                 }
             }
-            sums = sums.wrapping_add(count * acc);
         });
     }
 }
@@ -386,14 +423,15 @@ impl Driver<'_> {
             done += count;
         };
         match plan.access {
-            Access::Rows => {
+            // Units that may end in another row than they begin in.
+            Access::Rows if plan.kept.inner().size % plan.columns > 0 => {
                 let mut from = columns.start;
                 plan.kept.for_each_row(columns, &mut |_, count| {
                     put(unit.rows(from..from + count), count);
                     from += count;
                 });
             }
-            Access::Tables => put(unit.rows(columns.clone()), columns.len()),
+            Access::Rows | Access::Tables => put(unit.rows(columns.clone()), columns.len()),
             Access::Runs => put(unit.runs(columns.clone()), columns.len()),
         }
         // Relaxed: who reads it waits for this thread first.

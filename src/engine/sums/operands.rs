@@ -40,13 +40,21 @@ pub(crate) fn slab_terms(becomes: &[usize], shape: &[usize]) -> usize {
     slab
 }
 
+/// The bytes of an element of the inputs, at most, and at least one.
+#[inline(never)]
+pub(super) fn element_size(inputs: &[Operand<'_>]) -> usize {
+    inputs.iter().fold(1, |size, input| size.max(input.size))
+}
+
 /// The alignment of scratch memory, in which accumulators and copies of elements lie.
+#[inline(never)]
 pub(super) fn alignment(facts: &Facts<'_>) -> usize {
     let elements = facts.inputs.iter().map(|input| input.align);
     elements.fold(facts.align, usize::max)
 }
 
 /// The strides of one axis of `rank`.
+#[inline(never)]
 pub(super) fn strides(
     inputs: &[Operand<'_>],
     axis: usize,
@@ -89,7 +97,7 @@ pub(super) fn steps(strides: [isize; STRIDES]) -> Steps {
 }
 
 /// What a loop over the terms or columns of an operand is for the inner loops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
     /// Read where it lies.
     Contiguous,
@@ -108,4 +116,12 @@ pub(super) fn form(inputs: &[Operand<'_>], axis: &Axis, operand: usize) -> Form 
         stride if stride == inputs[operand].size as isize => Form::Contiguous,
         _ => Form::Strided,
     }
+}
+
+/// What a loop is for all operands together: read in place if it is for all of them, gathered if it
+/// is for one.
+#[inline(never)]
+pub(super) fn form_of_all(inputs: &[Operand<'_>], axis: &Axis) -> Form {
+    let forms = (0..inputs.len()).map(|operand| form(inputs, axis, operand));
+    forms.max().unwrap_or(Form::Contiguous)
 }

@@ -2,16 +2,20 @@
 
 use super::super::gather::MORE_ROWS;
 use super::super::kernel::{Facts, Kernel, LANES, LEAF, OPERANDS, Steps, live_lanes, stack_levels};
+use super::super::nest::positions;
 use super::super::threads::{Cost, PARALLEL_FROM, max_threads};
 use super::super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
 };
-use super::operands::{Axis, Form, Nest, Terms, alignment, form, steps};
+use super::operands::{Axis, Form, Nest, Terms, alignment, element_size, form, form_of_all, steps};
 use std::ops::Range;
 
 /// Leaves of one column that are gathered together. Of runs of several axes whole rows are
 /// gathered, of about as many terms or more.
 const LEAVES_AT_ONCE: usize = 16;
+
+/// More blocks of a piece would have so few elements that it is gathered in the order of its terms.
+const BLOCKS_OF_PIECE: usize = 64;
 
 /// Sections of a thread's scratch memory: lanes, stack, offsets of rows, and the table of each
 /// operand.
@@ -57,8 +61,12 @@ pub(super) struct Plan<'n> {
     /// Bytes of a leaf of each operand.
     pub(super) leaf: Steps,
     /// Terms of a column that are read before those of the next column are: all inside the axes
-    /// that are kept.
+    /// that are kept, or all that there are if there is a crossing.
     run: usize,
+    /// See [`crossing`].
+    pub(super) crossing: Option<usize>,
+    /// The terms inside the crossing, or along the innermost axis: a row of a piece.
+    pub(super) row: usize,
     /// Terms of one column that are gathered together, if they are many: leaves, or rows.
     piece: usize,
     pub(super) threads: usize,
@@ -78,14 +86,16 @@ impl<'n> Plan<'n> {
         let (inputs, acc) = (facts.inputs, facts.size);
         let count = terms.range.len();
         let (inner, term) = (kept.inner(), summed.inner());
-        let size = inputs.iter().fold(1, |size, input| size.max(input.size));
+        let size = element_size(inputs);
         let large = acc.max(size) >= LARGE_ELEMENT;
-        let all = |axis: &Axis, is: &dyn Fn(Form) -> bool| {
-            (0..inputs.len()).all(|operand| is(form(inputs, axis, operand)))
+        let (across, along) = (form_of_all(inputs, &inner), form_of_all(inputs, &term));
+        let side_by_side = across == Form::Contiguous;
+        let crossing = crossing(kept, summed);
+        let (run, row) = match crossing {
+            Some(at) => (summed.len(), positions(&summed.axes()[at + 1..])),
+            None => (run(kept, summed), term.size),
         };
-        let side_by_side = all(&inner, &|form| form == Form::Contiguous);
-        let run = run(kept, summed);
-        let contiguous = run == term.size && all(&term, &|form| form == Form::Contiguous);
+        let contiguous = run == term.size && along == Form::Contiguous;
         let in_place = contiguous && summed.axes().len() <= 1;
         let (Cost::Bytes(bytes) | Cost::Closure { bytes }) = cost;
         let least = match cost {
@@ -113,7 +123,7 @@ impl<'n> Plan<'n> {
         let columns_near = nearest(kept.axes()) < nearest(summed.axes());
         let access = match columns_near {
             _ if large => Access::Rows,
-            true if adjacent || inner.size >= LANES && many_terms => Access::Rows,
+            true if adjacent || inner.size >= 2 * LANES && many_terms => Access::Rows,
             false if kept.len() == 1 || !kernel.gathers_runs(count, kept.len(), in_place) => {
                 Access::Runs
             }
@@ -124,7 +134,7 @@ impl<'n> Plan<'n> {
         let wanted = match access {
             // One by one, as what lies between columns is not known.
             Access::Rows if large && !side_by_side => 1,
-            Access::Rows if !all(&inner, &|form| form != Form::Strided) => {
+            Access::Rows if across == Form::Strided => {
                 (SECOND_LEVEL_CACHE / 8 / (leaf * size)).max(2 * LANES)
             }
             Access::Rows => 2 * PAGE / size.max(acc),
@@ -173,7 +183,7 @@ impl<'n> Plan<'n> {
             1 => usize::MAX,
             _ => (at_once / (bytes / units / chunks).max(1)).max(1),
         };
-        let (piece, spare) = piece(run, &term, size);
+        let (piece, spare) = piece(run, row, size);
         let mut leaf = [0; OPERANDS];
         for (leaf, input) in leaf.iter_mut().zip(inputs) {
             *leaf = (LEAF * input.size) as isize;
@@ -192,6 +202,8 @@ impl<'n> Plan<'n> {
             contiguous,
             leaf,
             run,
+            crossing,
+            row,
             piece,
             threads: threads.min((units * chunks).div_ceil(at_once)).max(1),
             sections: [0; SECTIONS],
@@ -204,6 +216,7 @@ impl<'n> Plan<'n> {
     /// there is room for `spare` terms. Accumulators are of any size: a product of theirs that
     /// overflows is `usize::MAX`, which is refused where the memory is allocated. Columns that are
     /// gathered, and the terms of a piece, are limited in bytes: their products do not overflow.
+    #[inline(never)]
     fn sections(&self, leaves: usize, spare: usize) -> [usize; SECTIONS] {
         let (columns, acc, inputs) = (self.columns, self.facts.size, self.facts.inputs);
         let leaf = self.terms.range.len().min(LEAF);
@@ -279,11 +292,35 @@ fn distance(axis: &Axis) -> usize {
 }
 
 /// The distance of the nearest axis.
+#[inline(never)]
 fn nearest(axes: &[Axis]) -> usize {
     axes.iter().map(distance).min().unwrap_or(usize::MAX)
 }
 
+/// The axis along which the terms of a column are to be gathered: it is nearer than the columns, and
+/// outside an axis that is further. The innermost axis is read in place if it is the nearest and has
+/// whole leaves, and in the order of the terms if it is so short that blocks would be small.
+#[inline(never)]
+fn crossing(kept: &Nest, summed: &Nest) -> Option<usize> {
+    let (columns, axes) = (nearest(kept.axes()), summed.axes());
+    let (inner, outer) = axes.split_last()?;
+    let crosses = |&at: &usize| {
+        let (own, inside) = (distance(&axes[at]), &axes[at + 1..]);
+        let further = inside.iter().any(|axis| distance(axis) > own);
+        let blocks = positions(inside) / inner.size;
+        let in_order = own > distance(inner) && (inner.size >= LEAF || blocks > BLOCKS_OF_PIECE);
+        (1..columns).contains(&own) && further && !in_order
+    };
+    // The nearest one that has a line, or else the longest one that has some part of a line.
+    let crossings = || (0..outer.len()).filter(crosses);
+    let long = crossings().filter(|&at| axes[at].size >= LANES);
+    let nearest = long.min_by_key(|&at| distance(&axes[at]));
+    let longest = || crossings().max_by_key(|&at| axes[at].size);
+    nearest.or_else(|| longest().filter(|&at| axes[at].size >= LANES / 4))
+}
+
 /// How many terms a run has: those of the innermost axes that are all nearer than the columns.
+#[inline(never)]
 fn run(kept: &Nest, summed: &Nest) -> usize {
     let columns = nearest(kept.axes());
     let (inner, outer) = match summed.axes() {
@@ -295,39 +332,36 @@ fn run(kept: &Nest, summed: &Nest) -> usize {
 }
 
 /// How many terms of one column are gathered together, if they are many, and for how many more
-/// there must be room. The elements have up to `size` bytes, and a run has `run` terms.
+/// there must be room. The elements have up to `size` bytes, and a run has `run` terms, in rows of
+/// `row` terms.
 ///
 /// They are leaves of a row, or rows of a run, whose lines are then read once: a line has `LANES`
 /// elements of 4 bytes.
-fn piece(run: usize, term: &Axis, size: usize) -> (usize, usize) {
+fn piece(run: usize, row: usize, size: usize) -> (usize, usize) {
     let many = LEAVES_AT_ONCE * LEAF;
-    if run == term.size {
+    if run == row {
         return (many, MORE_ROWS * LEAF);
     }
     let most = CHUNK_BYTES.end() / size;
+    let rows = (many / row).max(1).next_multiple_of(LANES);
     // After several rows the gather may write more of them.
-    match (many / term.size).max(LANES).min(most / term.size) {
+    match rows.min(most / row) {
         0 => (most, MORE_ROWS * LEAF),
-        rows => (rows * term.size, MORE_ROWS * term.size.max(LEAF)),
+        rows => (rows * row, MORE_ROWS * row.max(LEAF)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::operands::STRIDES;
     use super::*;
 
     #[test]
     fn a_piece_is_no_longer_than_the_longest_chunk() {
-        for (size, len) in [(1, 1 << 22), (4, 1 << 20), (8, 1 << 20), (8, 1 << 12)] {
-            let term = Axis {
-                size: len,
-                strides: [8; STRIDES],
-            };
-            for run in [len, 2 * len] {
-                let (terms, _) = piece(run, &term, size);
+        for (size, row) in [(1, 1 << 22), (4, 1 << 20), (8, 1 << 20), (8, 1 << 12)] {
+            for run in [row, 2 * row] {
+                let (terms, _) = piece(run, row, size);
                 let bytes = terms * size;
-                assert!(bytes <= *CHUNK_BYTES.end(), "{size} {len} {run}: {bytes}");
+                assert!(bytes <= *CHUNK_BYTES.end(), "{size} {row} {run}: {bytes}");
             }
         }
     }

@@ -6,7 +6,7 @@ use super::super::kernel::{
     LANES, LEAF, Leaves, OPERANDS, Places, Rows, Runs, Stack, Steps, live_lanes, moved,
     stack_levels,
 };
-use super::super::nest::{for_each_tile, offsets_of};
+use super::super::nest::{for_each_block, offsets_of};
 use super::operands::{Form, STRIDES, form, steps};
 use super::plan::{Access, Plan, SECTIONS};
 use std::ops::Range;
@@ -14,6 +14,9 @@ use std::ptr;
 
 /// Rows of up to this many columns are folded as one row, if they are adjacent.
 const NARROW: usize = 8 * LANES;
+
+/// To start a block takes as long as to copy some dozens of elements.
+const SMALL_BLOCK: usize = LEAF;
 
 /// A unit of work on a thread, with the thread's memory.
 pub(super) struct Unit<'u> {
@@ -112,13 +115,17 @@ impl<'u> Unit<'u> {
         table
     }
 
-    /// Copies elements of an operand to rows that are `pitch` bytes apart. Of the rows and of the
-    /// columns, it is told how many there are, and the bytes between two of them.
+    /// Copies elements of an operand to rows in its table that are `pitch` bytes apart. Of the rows
+    /// and of the columns, it is told how many there are, and the bytes between two of them. After
+    /// several rows [`MORE_ROWS`] may be written, if there may be `more`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for all of these.
     ///
     /// # Safety
     ///
-    /// They are terms of the operand. There is room for the rows, and after several of them for
-    /// [`MORE_ROWS`](super::super::gather::MORE_ROWS).
+    /// They are terms of the operand, and `to` is in its table.
     unsafe fn gather(
         &self,
         operand: usize,
@@ -126,6 +133,7 @@ impl<'u> Unit<'u> {
         from: *const u8,
         rows: (usize, isize),
         columns: (usize, isize),
+        more: bool,
     ) {
         let [rows, columns] = [rows, columns].map(|(len, step)| Along { len, step });
         let block = Block {
@@ -138,8 +146,18 @@ impl<'u> Unit<'u> {
         // Large elements are read where they lie: see `Plan::new`.
         let gather = self.plan.facts.inputs[operand].packs;
         let gather = gather.expect("small elements may be packed");
-        // SAFETY: the contract of this function.
-        unsafe { gather.pack(block) };
+        let spare = if more && rows.len > 1 { MORE_ROWS } else { 0 };
+        let bytes = (rows.len + spare - 1) * pitch + columns.len * gather.size;
+        assert!(
+            to.addr() + bytes <= self.tables[operand + 1].addr(),
+            "a table is too short"
+        );
+        match more {
+            // SAFETY: the contract of this function. There is room, as asserted.
+            true => unsafe { gather.pack(block) },
+            // SAFETY: as above.
+            false => unsafe { gather.copy(block) },
+        }
     }
 
     /// The sums of columns whose terms are read as rows. Unless the access is to tables, the
@@ -249,26 +267,50 @@ impl<'u> Unit<'u> {
         form: Form,
     ) {
         let (plan, size, i) = (self.plan, self.plan.facts.inputs[operand].size, 1 + operand);
-        let (columns, step) = match form {
-            Form::Repeated => (columns.start..columns.start + 1, 0),
-            _ => (columns, plan.kept.inner().strides[i]),
+        let (kept, summed) = (plan.kept, plan.summed);
+        let columns = match form {
+            Form::Repeated => columns.start..columns.start + 1,
+            _ => columns,
         };
-        let term = plan.summed.inner().strides[i];
         let width = |len: usize| if form == Form::Repeated { LANES } else { len };
-        let pitch = width(columns.len()) * size;
-        let mut to = self.table(operand, (terms.len() + MORE_ROWS) * pitch);
-        plan.kept.for_each_row(columns, &mut |at, len| {
-            let (len, mut row) = (width(len), to);
-            plan.summed
-                .for_each_row(terms.clone(), &mut |offsets, count| {
-                    let from = self.at(operand, at).wrapping_byte_offset(offsets[i]);
-                    let (rows, columns) = ((count, term), (len, step));
-                    // SAFETY: terms of the input: the contract of this function. Their places are
-                    // in its table, which is long enough, as asserted in `table`.
-                    unsafe { self.gather(operand, (row, pitch), from, rows, columns) };
-                    row = row.wrapping_add(count * pitch);
-                });
-            to = to.wrapping_add(len * size);
+        // Bytes of a row of the table.
+        let row = width(columns.len()) * size;
+        let table = self.table(operand, (terms.len() + MORE_ROWS) * row);
+        let first = columns.start;
+        kept.for_each_block(columns, None, &mut |across, column, wide| {
+            let along = match form {
+                Form::Repeated => (LANES, 0),
+                _ => (across.columns.size, across.columns.strides[i]),
+            };
+            let (axes, start) = (summed.axes(), across.offsets);
+            for_each_block(axes, start, terms.clone(), None, &mut |down, term, long| {
+                // Rows of small blocks are along the longest loop, so that there are few blocks.
+                let mut loops = [
+                    (across.rows, wide * size),
+                    (down.rows, long * row),
+                    (down.columns, row),
+                ];
+                for at in 0..2 {
+                    let rows = loops[2].0.size;
+                    if rows * along.0 < SMALL_BLOCK && rows < loops[at].0.size {
+                        loops.swap(at, 2);
+                    }
+                }
+                let [(x, to_x), (y, to_y), (rows, pitch)] = loops;
+                let at = (term - terms.start) * row + (column - first) * size;
+                let rows = (rows.size, rows.strides[i]);
+                for turn in 0..x.size {
+                    let (from, at) = (x.moved(down.offsets, turn), at + turn * to_x);
+                    for turn in 0..y.size {
+                        let from = self.at(operand, y.moved(from, turn));
+                        let to = (table.wrapping_add(at + turn * to_y), pitch);
+                        // Behind several rows that follow each other are those of later terms,
+                        // which are gathered next, or spare ones.
+                        // SAFETY: terms of the input: the contract of this function.
+                        unsafe { self.gather(operand, to, from, rows, along, pitch == row) };
+                    }
+                }
+            });
         });
     }
 
@@ -353,7 +395,7 @@ impl<'u> Unit<'u> {
             // After several rows of a block, or of a tile of one column, more may be written.
             let spare = match columns.len() {
                 1 if in_run => 0,
-                1 => term.size.min(count) * input.size,
+                1 => plan.row.min(count) * input.size,
                 _ => pitch,
             };
             let table = self.table(operand, columns.len() * pitch + MORE_ROWS * spare);
@@ -379,28 +421,29 @@ impl<'u> Unit<'u> {
     /// apart, and for spare rows behind them.
     unsafe fn gather_runs(
         &self,
-        (mut to, pitch): (*mut u8, usize),
+        (to, pitch): (*mut u8, usize),
         first: [isize; STRIDES],
         operand: usize,
         terms: Range<usize>,
         columns: usize,
     ) {
-        let (size, i) = (self.plan.facts.inputs[operand].size, 1 + operand);
-        let down = self.plan.kept.inner().strides[i];
-        for_each_tile(self.plan.summed.axes(), first, terms, |tile| {
-            let (rows, width) = (tile.rows.size, tile.columns.size);
-            // Of one column, rows of the tile are rows of a block; of several, each row is a block.
+        let (plan, size, i) = (self.plan, self.plan.facts.inputs[operand].size, 1 + operand);
+        let axes = plan.summed.axes();
+        let down = plan.kept.inner().strides[i];
+        let rows = plan.crossing.filter(|_| columns == 1);
+        for_each_block(axes, first, terms.clone(), rows, &mut |tile, at, row| {
+            let along = (tile.columns.size, tile.columns.strides[i]);
+            // Of one column, rows of the block are gathered; of several, a row of each.
             let (blocks, pitch, len, step) = match columns {
-                1 => (1, width * size, rows, tile.rows.strides[i]),
-                _ => (rows, pitch, columns, down),
+                1 => (1, row * size, tile.rows.size, tile.rows.strides[i]),
+                _ => (tile.rows.size, pitch, columns, down),
             };
-            for row in 0..blocks {
-                let along = (width, tile.columns.strides[i]);
-                let from = self.at(operand, tile.offsets_at(row, 0));
+            for turn in 0..blocks {
+                let to = to.wrapping_add((at + turn * row - terms.start) * size);
+                let from = self.at(operand, tile.offsets_at(turn, 0));
                 // SAFETY: terms of an input, and their places: the contract. The rows after them,
-                // which `pack` may write, are spare, or of the next tile, which is gathered next.
-                unsafe { self.gather(operand, (to, pitch), from, (len, step), along) };
-                to = to.wrapping_add(rows / blocks * width * size);
+                // which `pack` may write, are spare, or of blocks that are gathered next.
+                unsafe { self.gather(operand, (to, pitch), from, (len, step), along, true) };
             }
         });
     }
