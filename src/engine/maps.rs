@@ -6,7 +6,7 @@
 
 use super::block::{Along, Block, StackBlock};
 use super::chunks::Chunks;
-use super::nest::{LoopAxis, LoopNest, Tile};
+use super::nest::{LoopAxis, LoopNest, Tile, positions};
 use super::pack::{Operand, Packing};
 use super::threads::Cost;
 use super::tuning::{
@@ -174,6 +174,7 @@ unsafe fn map<const N: usize>(
     };
     let walk = Walk {
         nest: &nest,
+        rows: rows(&nest, output.size).filter(|_| !ordered),
         operands,
         first,
         kernel,
@@ -219,9 +220,28 @@ fn cross<const N: usize>(nest: &mut LoopNest<N>) {
     }
 }
 
+/// The axis that has the rows of blocks, if rows of the output's elements of `size` bytes are
+/// contiguous, and tiles would have few of them: to start a tile takes as long as some rows do.
+fn rows<const N: usize>(nest: &LoopNest<N>, size: usize) -> Option<usize> {
+    let [before @ .., outer, next, inner] = nest.axes() else {
+        return None;
+    };
+    if next.size >= LONG_ROW || inner.strides[0] != size as isize {
+        return None;
+    }
+    let axis = match (1..N).find_map(|operand| nest.crossing(operand)) {
+        Some(crossing) => Some(crossing).filter(|&axis| axis <= before.len()),
+        None => (outer.size > next.size).then_some(before.len()),
+    };
+    // A chunk has several of them.
+    axis.filter(|&axis| LONG_ROW * positions(&nest.axes()[axis + 1..]) <= BLOCK / size.max(1))
+}
+
 /// A walk over all positions of a map.
 struct Walk<'a, const N: usize> {
     nest: &'a LoopNest<N>,
+    /// See [`rows`].
+    rows: Option<usize>,
     operands: &'a [Operand<'a>],
     first: Places<N>,
     kernel: &'a dyn Kernel<N>,
@@ -244,7 +264,7 @@ impl<const N: usize> Walk<'_, N> {
     unsafe fn range(&self, range: Range<usize>) -> usize {
         let mut count = 0;
         let nest = self.nest;
-        nest.for_each_block(range, None, &mut |&tile, _, _| {
+        nest.for_each_block(range, self.rows, &mut |&tile, _, _| {
             count += match self.packs {
                 // SAFETY: a block of the nest, which no other thread has.
                 true => unsafe { self.packed(tile.along_output(self.operands[0].size)) },

@@ -449,6 +449,59 @@ fn long_rows_of_several_axes_agree_with_the_oracle() {
     }
 }
 
+/// Short innermost axes, so that rows of other axes are walked together.
+#[test]
+fn every_order_of_axes_in_memory_gives_the_same_elements() {
+    let orders: Vec<[usize; 4]> = (0..256)
+        .map(|number| [64, 16, 4, 1].map(|digit| number / digit % 4))
+        .filter(|order| (0..4).all(|axis| order.contains(&axis)))
+        .collect();
+    assert_eq!(orders.len(), 24);
+    fn check<T: Copy + PartialEq + Default + Send + Sync + std::fmt::Debug>(
+        shape: [usize; 4],
+        orders: &[[usize; 4]],
+        number: fn(usize) -> T,
+        add: fn((T, T)) -> T,
+    ) {
+        let len = shape.iter().product();
+        let a = ArrayD::from_shape_vec(&shape[..], (0..len).map(number).collect()).unwrap();
+        let b = ArrayD::from_shape_vec(&shape[1..], (0..len / shape[0]).map(number).collect());
+        let b = b.unwrap();
+        let index = |i: usize| (number(i), number(i % (len / shape[0])));
+        let expected =
+            ArrayD::from_shape_vec(&shape[..], (0..len).map(|i| add(index(i))).collect());
+        let expected = expected.unwrap();
+        for order in orders {
+            let mut inverse = [0; 4];
+            (order.iter().enumerate()).for_each(|(at, &axis)| inverse[axis] = at);
+            let ordered = a.view().permuted_axes(&order[..]);
+            let ordered = ordered.as_standard_layout().into_owned();
+            let ordered = ordered.permuted_axes(&inverse[..]);
+            let what = format!("{shape:?} {order:?}");
+            let new = zip((&ordered, &b)).map_collect(add).unwrap();
+            assert_eq!(new, expected, "new, {what}");
+            let mut out = ArrayD::default(&shape[..]);
+            zip((&ordered, &b)).map_assign_into(&mut out, add).unwrap();
+            assert_eq!(out, expected, "C, {what}");
+            let mut out = ordered;
+            zip((&a, &b)).map_assign_into(&mut out, add).unwrap();
+            assert_eq!(out, expected, "into this order, {what}");
+        }
+    }
+    for shape in [
+        [40, 2, 3, 5],
+        [3, 50, 2, 7],
+        [7, 100, 5, 2],
+        [300, 2, 2, 20],
+        [5, 3, 90, 4],
+        [2, 60, 3, 33],
+    ] {
+        check(shape, &orders, |i| i as u8, |(a, b)| a.wrapping_add(b));
+        check(shape, &orders, |i| i as f32, |(a, b)| a + b);
+        check(shape, &orders, |i| i as u64, |(a, b)| a + b);
+    }
+}
+
 #[test]
 fn empty_arrays_of_very_many_empty_rows_take_no_time() {
     let many = 1 << (usize::BITS - 24);
