@@ -233,8 +233,9 @@ fn rows<const N: usize>(nest: &LoopNest<N>, size: usize) -> Option<usize> {
         Some(crossing) => Some(crossing).filter(|&axis| axis <= before.len()),
         None => (outer.size > next.size).then_some(before.len()),
     };
-    // A chunk has several of them.
-    axis.filter(|&axis| LONG_ROW * positions(&nest.axes()[axis + 1..]) <= BLOCK / size.max(1))
+    // A block of the output has several turns of it.
+    let most = BLOCK / size.max(1) / LONG_ROW;
+    axis.filter(|&axis| positions(&nest.axes()[axis + 1..]) <= most)
 }
 
 /// A walk over all positions of a map.

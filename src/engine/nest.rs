@@ -108,15 +108,24 @@ impl<const N: usize> LoopNest<N> {
                 self.len = 0;
             } else if axis.size > 1 && self.len > 0 {
                 self.len *= axis.size;
-                (self.axes.try_reserve(1)).map_err(|_| {
-                    let axes = self.axes.len().saturating_mul(2);
-                    allocation_failed(axes.saturating_mul(size_of::<LoopAxis<N>>()))
-                })?;
+                self.reserve(1)?;
                 self.axes.push(axis);
             }
         }
         self.merge();
         Ok(())
+    }
+
+    /// Reserves room for so many more axes.
+    ///
+    /// # Errors
+    ///
+    /// `AllocationFailed`.
+    fn reserve(&mut self, more: usize) -> Result<()> {
+        self.axes.try_reserve(more).map_err(|_| {
+            let axes = (self.axes.len() + more).saturating_mul(2);
+            allocation_failed(axes.saturating_mul(size_of::<LoopAxis<N>>()))
+        })
     }
 
     /// Reverses and sorts the axes, and merges them again.
@@ -146,16 +155,22 @@ impl<const N: usize> LoopNest<N> {
     }
 
     /// The same positions in fewer loops, which do not move this operand.
-    pub(crate) fn without(&self, operand: usize) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// As [`fill`](Self::fill).
+    pub(crate) fn without(&self, operand: usize) -> Result<Self> {
         let mut nest = LoopNest {
-            axes: self.axes.clone(),
+            axes: SmallVec::new(),
             ..*self
         };
+        nest.reserve(self.axes.len())?;
+        nest.axes.extend_from_slice(&self.axes);
         for axis in &mut nest.axes {
             axis.strides[operand] = 0;
         }
         nest.merge();
-        nest
+        Ok(nest)
     }
 
     /// No axes, thus one position.
@@ -432,8 +447,8 @@ pub(crate) fn for_each_tile<const N: usize>(
 
 /// Calls `f` with blocks that together are the positions `range` of the nest `axes`. The columns of a
 /// block are along the innermost axis. Its rows are along the axis that `rows` names, an outer one:
-/// as far as the range has all positions inside several turns of it, there is a block for each turn
-/// of the loops between the two axes. Other blocks are those of [`for_each_tile`].
+/// as far as the range has whole turns of it, there is a block for each turn of the loops between
+/// the two axes. Other blocks are those of [`for_each_tile`].
 ///
 /// `f` is also given the position of a block's first element, and how many positions lie from one
 /// row to the next.

@@ -4,6 +4,7 @@
 //! Tests are compiled without optimisation. So what runs for every term is a plain loop over bytes.
 
 use crate::BroadcastPlan;
+use crate::distributed::{Part, sum_blocks};
 use crate::engine::kernel::{BLOCK_TERMS, LANES, LEAF};
 use crate::engine::machine::tests::WithoutWideRegisters;
 use crate::engine::reduction::Lanes;
@@ -16,7 +17,9 @@ use crate::engine::{
     reduce::Call,
     sums::{SUMMED, Terms},
 };
-use crate::reduction::{ArgMax, ArgMin, Fold, NanMean, Reduction, Std, Sum, Summand, Then, Var};
+use crate::reduction::{
+    Any, ArgMax, ArgMin, Fold, NanMean, Reduction, Std, Sum, Summand, Then, Var,
+};
 use crate::zip;
 #[cfg(panic = "unwind")]
 use ndarray::Ix1;
@@ -832,6 +835,39 @@ fn crossed_terms_follow_the_tree() {
     let memory = ArrayD::from_shape_vec(&[sums, run, step][..], terms).unwrap();
     let turned = memory.view().permuted_axes(&[0, 2, 1][..]);
     check_once(&turned, &[1, 2], check);
+}
+
+/// Rows of terms that are longer than what is gathered together.
+#[test]
+fn rows_longer_than_a_piece_are_read() {
+    let piece = CHUNK_BYTES.end() / size_of::<f64>();
+    for shape in [
+        &[2, piece + 5][..],
+        &[4, 3, piece / 2],
+        &[17, 2, piece / 20],
+    ] {
+        let len: usize = shape.iter().product();
+        let terms = (0..len).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 7) as f64);
+        let terms = ArrayD::from_shape_vec(shape, terms.collect()).unwrap();
+        let fortran = terms.t().as_standard_layout().reversed_axes().into_owned();
+        let all: Vec<usize> = (0..shape.len()).collect();
+        let plan = plan(shape, &all);
+        let position = |of| zip(of).reduce(&plan, ArgMax, |x| x).unwrap();
+        assert_eq!(position(&fortran), position(&terms), "{shape:?}");
+        let blocks = sum_blocks(&plan);
+        let input: Vec<_> = plan.input_shape().iter().map(|&size| 0..size).collect();
+        let part = Part::of_blocks(&plan, &input, blocks / 4..blocks / 2).unwrap();
+        let sum = |of: &ArrayD<f64>| {
+            let of = part.tile().output().of(of).unwrap();
+            part.reduce(&of, Sum).unwrap().to_bytes()
+        };
+        assert_eq!(sum(&fortran), sum(&terms), "{shape:?}");
+    }
+    // With a gap between two rows.
+    let flags = ArrayD::from_elem(&[2, CHUNK_BYTES.end() + 9][..], false);
+    let flags = flags.slice_axis(Axis(1), Slice::new(0, Some(-3), 1));
+    let any = plan(flags.shape(), &[0, 1]).reduce(&flags, Any).unwrap();
+    assert!(any.iter().all(|any| !any));
 }
 
 /// Sums over several axes, of which any may be the nearest in memory, and the axes that are kept

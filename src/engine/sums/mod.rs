@@ -13,8 +13,8 @@
 //! What is read where it lies must be contiguous, or one element again and again. Other operands
 //! are gathered. Results do not depend on the access, nor on how the work is cut.
 //!
-//! Columns are walked in the order of the inputs' memory, and their results are written a unit at a
-//! time, in the order of the target's.
+//! Columns are walked in the order of the inputs' memory. Their results are written in the order of
+//! the target's, as far as they are there together.
 //!
 //! If the terms are several slabs, the sums of slabs are columns of a reduction of their own: so
 //! memory is walked in its order, whatever the order of the slabs.
@@ -34,7 +34,7 @@ mod scratch;
 mod unit;
 
 use super::kernel::{Facts, Finish, Kernel, LEAF};
-use super::nest::positions;
+use super::nest::{Tile, positions};
 use super::pack::Operand;
 use super::threads::{Cost, PARALLEL_FROM, share};
 use super::tuning::{BLOCK, LONG_ROW};
@@ -262,7 +262,7 @@ unsafe fn reduce_columns(
     results: &Results<'_>,
 ) -> Result<()> {
     // Columns that lie side by side are read together, wherever their results go.
-    let kept = &results.kept.without(STRIDES - 1);
+    let kept = &results.kept.without(STRIDES - 1)?;
     let bytes = bytes_of(facts.inputs, kept, summed, terms.range.len());
     let cost = match facts.is_quick {
         true => Cost::Bytes(bytes),
@@ -306,40 +306,50 @@ impl Results<'_> {
     ///
     /// `sums` has an accumulator of `acc` bytes of each of them. Nothing else writes their results.
     unsafe fn write(&self, acc: usize, sums: *const u8, columns: Range<usize>) {
-        let place = |axis: &Axis| axis.strides[STRIDES - 1];
         let (first, axes) = (columns.start, self.kept.axes());
         // Many neighbours in the target are written together.
         let rows = self.kept.crossing(STRIDES - 1).filter(|&at| {
             let all = columns.len().min(positions(&axes[at..]));
-            all >= LONG_ROW * positions(&axes[at + 1..])
+            all / LONG_ROW >= positions(&axes[at + 1..])
         });
-        (self.kept).for_each_block(columns, rows, &mut |tile, at, width| {
+        (self.kept).for_each_block(columns, rows, &mut |block, at, width| {
             let sums = sums.wrapping_add((at - first) * acc);
-            let (mut outer, mut inner) = ((tile.rows, width), (tile.columns, 1));
-            // In the order of the target.
-            let [down, along] = [&tile.rows, &tile.columns].map(|axis| place(axis).unsigned_abs());
-            if tile.rows.size >= LONG_ROW / 2 && down < along {
-                (outer, inner) = (inner, outer);
-            }
-            let (count, stride, step) = (inner.0.size, place(&inner.0), inner.1);
-            for turn in 0..outer.0.size {
-                let offsets = outer.0.moved(tile.offsets, turn);
-                let to = self.first.wrapping_byte_offset(offsets[STRIDES - 1]);
-                let sums = sums.wrapping_add(turn * outer.1 * acc);
-                match self.finish {
-                    // SAFETY: accumulators, and the places of their columns.
-                    Some(finish) => unsafe { finish.finish(sums, step, count, to, stride) },
-                    None => {
-                        for i in 0..count {
-                            let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
-                            let sum = sums.wrapping_add(i * step * acc);
-                            // SAFETY: an accumulator, and the place of its column.
-                            unsafe { ptr::copy_nonoverlapping(sum, to, acc) };
-                        }
+            // SAFETY: accumulators of the columns of a block: the contract of this function.
+            unsafe { self.write_block(acc, sums, block, width) };
+        });
+    }
+
+    /// Writes the results of a block of columns, in the order of the target.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write`](Self::write). The accumulators of a row are `width` of them behind those of
+    /// the row before it.
+    unsafe fn write_block(&self, acc: usize, sums: *const u8, block: &Tile<STRIDES>, width: usize) {
+        let place = |axis: &Axis| axis.strides[STRIDES - 1];
+        let (mut outer, mut inner) = ((block.rows, width), (block.columns, 1));
+        let [down, along] = [&block.rows, &block.columns].map(|axis| place(axis).unsigned_abs());
+        if block.rows.size >= LONG_ROW / 2 && down < along {
+            (outer, inner) = (inner, outer);
+        }
+        let (count, stride, step) = (inner.0.size, place(&inner.0), inner.1);
+        for turn in 0..outer.0.size {
+            let offsets = outer.0.moved(block.offsets, turn);
+            let to = self.first.wrapping_byte_offset(offsets[STRIDES - 1]);
+            let sums = sums.wrapping_add(turn * outer.1 * acc);
+            match self.finish {
+                // SAFETY: accumulators, and the places of their columns.
+                Some(finish) => unsafe { finish.finish(sums, step, count, to, stride) },
+                None => {
+                    for i in 0..count {
+                        let to = to.wrapping_byte_offset(stride.wrapping_mul(i as isize));
+                        let sum = sums.wrapping_add(i * step * acc);
+                        // SAFETY: an accumulator, and the place of its column.
+                        unsafe { ptr::copy_nonoverlapping(sum, to, acc) };
                     }
                 }
             }
-        });
+        }
     }
 }
 

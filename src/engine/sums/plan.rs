@@ -60,13 +60,11 @@ pub(super) struct Plan<'n> {
     contiguous: bool,
     /// Bytes of a leaf of each operand.
     pub(super) leaf: Steps,
-    /// Terms of a column that are read before those of the next column are: all inside the axes
-    /// that are kept, or all that there are if there is a crossing.
+    /// Terms of a column that are nearer than those of the next column: all inside the axes that
+    /// are kept, or all that there are if there is a crossing.
     run: usize,
     /// See [`crossing`].
     pub(super) crossing: Option<usize>,
-    /// The terms inside the crossing, or along the innermost axis: a row of a piece.
-    pub(super) row: usize,
     /// Terms of one column that are gathered together, if they are many: leaves, or rows.
     piece: usize,
     pub(super) threads: usize,
@@ -90,7 +88,7 @@ impl<'n> Plan<'n> {
         let large = acc.max(size) >= LARGE_ELEMENT;
         let (across, along) = (form_of_all(inputs, &inner), form_of_all(inputs, &term));
         let side_by_side = across == Form::Contiguous;
-        let crossing = crossing(kept, summed);
+        let crossing = crossing(kept, summed, size);
         let (run, row) = match crossing {
             Some(at) => (summed.len(), positions(&summed.axes()[at + 1..])),
             None => (run(kept, summed), term.size),
@@ -203,7 +201,6 @@ impl<'n> Plan<'n> {
             leaf,
             run,
             crossing,
-            row,
             piece,
             threads: threads.min((units * chunks).div_ceil(at_once)).max(1),
             sections: [0; SECTIONS],
@@ -297,19 +294,22 @@ fn nearest(axes: &[Axis]) -> usize {
     axes.iter().map(distance).min().unwrap_or(usize::MAX)
 }
 
-/// The axis along which the terms of a column are to be gathered: it is nearer than the columns, and
-/// outside an axis that is further. The innermost axis is read in place if it is the nearest and has
-/// whole leaves, and in the order of the terms if it is so short that blocks would be small.
+/// The outer axis along which the terms of a column are to be gathered: it is nearer than the
+/// columns, and an axis inside it is further. Not if the innermost axis is nearer still, and has
+/// whole leaves, which may be read in place, or is so short that blocks would be small; nor if a
+/// piece would not have a line of it. Elements have up to `size` bytes.
 #[inline(never)]
-fn crossing(kept: &Nest, summed: &Nest) -> Option<usize> {
+fn crossing(kept: &Nest, summed: &Nest, size: usize) -> Option<usize> {
     let (columns, axes) = (nearest(kept.axes()), summed.axes());
     let (inner, outer) = axes.split_last()?;
     let crosses = |&at: &usize| {
         let (own, inside) = (distance(&axes[at]), &axes[at + 1..]);
         let further = inside.iter().any(|axis| distance(axis) > own);
-        let blocks = positions(inside) / inner.size;
-        let in_order = own > distance(inner) && (inner.size >= LEAF || blocks > BLOCKS_OF_PIECE);
-        (1..columns).contains(&own) && further && !in_order
+        let row = positions(inside);
+        let small = row / inner.size > BLOCKS_OF_PIECE;
+        let in_order = own > distance(inner) && (inner.size >= LEAF || small);
+        let fits = row <= CHUNK_BYTES.end() / size / LANES;
+        (1..columns).contains(&own) && further && !in_order && fits
     };
     // The nearest one that has a line, or else the longest one that has some part of a line.
     let crossings = || (0..outer.len()).filter(crosses);
@@ -344,7 +344,7 @@ fn piece(run: usize, row: usize, size: usize) -> (usize, usize) {
     }
     let most = CHUNK_BYTES.end() / size;
     let rows = (many / row).max(1).next_multiple_of(LANES);
-    // After several rows the gather may write more of them.
+    // After several rows the gather may write more of them. A part of a row is one row.
     match rows.min(most / row) {
         0 => (most, MORE_ROWS * LEAF),
         rows => (rows * row, MORE_ROWS * row.max(LEAF)),

@@ -148,10 +148,8 @@ impl<'u> Unit<'u> {
         let gather = gather.expect("small elements may be packed");
         let spare = if more && rows.len > 1 { MORE_ROWS } else { 0 };
         let bytes = (rows.len + spare - 1) * pitch + columns.len * gather.size;
-        assert!(
-            to.addr() + bytes <= self.tables[operand + 1].addr(),
-            "a table is too short"
-        );
+        let room = self.tables[operand + 1].addr() - to.addr();
+        assert!(bytes <= room, "a table is too short");
         match more {
             // SAFETY: the contract of this function. There is room, as asserted.
             true => unsafe { gather.pack(block) },
@@ -392,16 +390,9 @@ impl<'u> Unit<'u> {
                 _ => {}
             }
             let pitch = count * input.size;
-            // After several rows of a block, or of a tile of one column, more may be written.
-            let spare = match columns.len() {
-                1 if in_run => 0,
-                1 => plan.row.min(count) * input.size,
-                _ => pitch,
-            };
-            let table = self.table(operand, columns.len() * pitch + MORE_ROWS * spare);
+            let table = self.table(operand, columns.len() * pitch);
             let (to, terms) = ((table, pitch), terms.start..terms.start + count);
-            // SAFETY: terms of an input, and their places in its table, which is long enough, also
-            // for spare rows, as asserted in `table`.
+            // SAFETY: terms of an input, and their places in its table.
             unsafe { self.gather_runs(to, first, operand, terms, columns.len()) };
             (runs.first[operand], runs.column[operand]) = (table, pitch as isize);
         }
@@ -442,7 +433,7 @@ impl<'u> Unit<'u> {
                 let to = to.wrapping_add((at + turn * row - terms.start) * size);
                 let from = self.at(operand, tile.offsets_at(turn, 0));
                 // SAFETY: terms of an input, and their places: the contract. The rows after them,
-                // which `pack` may write, are spare, or of blocks that are gathered next.
+                // which `pack` may write, are spare, or of blocks that are gathered later.
                 unsafe { self.gather(operand, (to, pitch), from, (len, step), along, true) };
             }
         });
