@@ -181,7 +181,12 @@ impl<'n> Plan<'n> {
             1 => usize::MAX,
             _ => (at_once / (bytes / units / chunks).max(1)).max(1),
         };
-        let (piece, spare) = piece(run, row, size);
+        // Longer rows are written to much of a line of the table.
+        let turns = match crossing {
+            Some(at) if term.size >= LANES / 2 => summed.axes()[at].size,
+            _ => 0,
+        };
+        let (piece, spare) = piece(run, row, turns, size);
         let mut leaf = [0; OPERANDS];
         for (leaf, input) in leaf.iter_mut().zip(inputs) {
             *leaf = (LEAF * input.size) as isize;
@@ -336,14 +341,18 @@ fn run(kept: &Nest, summed: &Nest) -> usize {
 /// `row` terms.
 ///
 /// They are leaves of a row, or rows of a run, whose lines are then read once: a line has `LANES`
-/// elements of 4 bytes.
-fn piece(run: usize, row: usize, size: usize) -> (usize, usize) {
+/// elements of 4 bytes. All `turns` of an axis are read together, in the order of memory, if they
+/// stay in the second-level cache.
+fn piece(run: usize, row: usize, turns: usize, size: usize) -> (usize, usize) {
     let many = LEAVES_AT_ONCE * LEAF;
     if run == row {
         return (many, MORE_ROWS * LEAF);
     }
     let most = CHUNK_BYTES.end() / size;
-    let rows = (many / row).max(1).next_multiple_of(LANES);
+    let mut rows = (many / row).max(1).next_multiple_of(LANES);
+    if turns <= SECOND_LEVEL_CACHE / 4 / size / row {
+        rows = rows.max(turns);
+    }
     // After several rows the gather may write more of them. A part of a row is one row.
     match rows.min(most / row) {
         0 => (most, MORE_ROWS * LEAF),
@@ -359,7 +368,7 @@ mod tests {
     fn a_piece_is_no_longer_than_the_longest_chunk() {
         for (size, row) in [(1, 1 << 22), (4, 1 << 20), (8, 1 << 20), (8, 1 << 12)] {
             for run in [row, 2 * row] {
-                let (terms, _) = piece(run, row, size);
+                let (terms, _) = piece(run, row, 0, size);
                 let bytes = terms * size;
                 assert!(bytes <= *CHUNK_BYTES.end(), "{size} {row} {run}: {bytes}");
             }
