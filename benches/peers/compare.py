@@ -3,6 +3,7 @@
 
     python3 benches/peers/compare.py --python .venv/bin/python       # see peers.py for the venv
     python3 benches/peers/compare.py --ops materialize --scales big --threads 1
+    python3 benches/peers/compare.py --random 50 --seed 1 --peers ours,numpy,torch
 
 Each peer is a process. It prepares a case once: its arrays and calls stay until all rounds are
 done. In each round each process in turn is continued, calls for about 10 ms, answers the mean time
@@ -20,12 +21,17 @@ each operation, and the calls in which this crate is behind.
 
 All programs hold the arrays of a case at the same time: those of the scale 'big' need about 10 GB.
 The places of the arrays in memory, which affect some calls, are drawn once for each run.
+
+With --random, cases are drawn instead: sums, maxima and additions of arrays whose axes have any
+order in memory. Nobody can have tuned for them.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import platform
+import random
 import signal
 import statistics
 import subprocess
@@ -40,6 +46,10 @@ SCALES = ["small", "mid", "big"]
 HOWS = ["fresh", "into"]
 # The crate is behind a peer below this ratio.
 BEHIND = 0.95
+# Of axes and arrays of random cases.
+SIZES = [2, 3, 4, 5, 7, 8, 12, 14, 16, 17, 28, 30, 32, 49, 56, 64, 100, 128, 200, 224, 256, 300]
+SIZES += [512, 768, 1000, 1024, 2000, 4096]
+ELEMENTS = range(1 << 14, 1 << 21)
 
 
 class Program:
@@ -233,6 +243,8 @@ def arguments():
     add("--ops", "default: all of " + ",".join(OPS), type=split, default=OPS)
     add("--scales", "default: all of " + ",".join(SCALES), type=split, default=SCALES)
     add("--cases", "names of cases; default: all", type=split, default=[])
+    add("--random", "cases of each call that are drawn instead", type=int, default=0)
+    add("--seed", "which random cases; default: 1", type=int, default=1)
     add("--peers", "default: all of " + ",".join(PEERS), type=split, default=PEERS)
     add("--python", "the Python that has the Python peers", default=sys.executable)
     add("--rounds", "bursts of each program; default: 15", type=int, default=15)
@@ -243,13 +255,34 @@ def arguments():
     return p.parse_args()
 
 
+def random_cases(count, seed):
+    """So many cases of each of three calls: by operation and scale, as in cases.json."""
+    draw, cases = random.Random(seed), {"reductions": [], "layouts": []}
+    while any(len(found) < count for found in cases.values()):
+        rank = draw.choice([2, 3, 3, 4, 4])
+        shape, order = draw.choices(SIZES, k=rank), draw.sample(range(rank), rank)
+        axes = [axis for axis in range(rank) if draw.random() < 0.5]
+        if math.prod(shape) not in ELEMENTS or not axes:
+            continue
+        text = lambda numbers: "x".join(map(str, numbers))
+        name = f"{text(shape)}_order_{text(order)}_over_{text(axes)}"
+        case = {"a": shape, "layout": order, "type": draw.choice(["f32", "f32", "f64"])}
+        row = {"b": [1 if axis in axes else shape[axis] for axis in range(rank)]}
+        calls = [("reductions", "sum", {"axes": axes}), ("reductions", "max", {"axes": axes})]
+        for op, call, more in [*calls, ("layouts", "add", row)]:
+            named = {"name": f"{call}_{case['type']}_{name}", "call": call}
+            cases[op].append(named | case | more)
+    return {op: {"mid": found} for op, found in cases.items()}
+
+
 def measure(programs, op, scale, case, a):
     """The rows of one case."""
     for program in programs:
         if not program.missing:
-            program.advance({"op": op, "scale": scale, "case": case})
+            program.advance({"op": op, "case": case})
     for how in HOWS:
-        row, ready = Row(op, scale, case, how), [p for p in programs if p.how == how]
+        ready = [p for p in programs if p.how == how]
+        row = Row(op, scale, case["name"], how)
         for _ in range(a.rounds):
             for program in ready:
                 if program.how:
@@ -273,11 +306,13 @@ def json_rows(rows):
 def main():
     a = arguments()
     cases = json.loads((HERE / "cases.json").read_text())
+    if a.random:
+        cases = random_cases(a.random, a.seed)
     work = [
-        (op, scale, case["name"])
+        (op, scale, case)
         for op in a.ops
         for scale in a.scales
-        for case in cases[op].get(scale, [])
+        for case in cases.get(op, {}).get(scale, [])
         if not a.cases or case["name"] in a.cases
     ]
     binary, versions = build()
@@ -297,10 +332,10 @@ def main():
             rows += measure(programs, op, scale, case, a)
             for program in programs:
                 for how, error in program.errors:
-                    call = " ".join(filter(None, [op, scale, case, how]))
+                    call = " ".join(filter(None, [op, scale, case["name"], how]))
                     errors.append((program.peer, f"{call} {program.peer} ({error})"))
                 program.errors.clear()
-            print(f"{op} {scale} {case}", file=sys.stderr)
+            print(op, scale, case["name"], file=sys.stderr)
     finally:
         for program in programs:
             program.end()

@@ -1,4 +1,4 @@
-//! The cases of `cases.json`, and the expected results of copies.
+//! The cases, as in `cases.json`, and the expected results of copies.
 
 use std::error::Error;
 
@@ -28,15 +28,11 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// The case that a request names.
-    pub(crate) fn find(cases: &Value, request: &Value) -> Result<Self, Box<dyn Error>> {
-        let key = |name: &str| request[name].as_str().unwrap_or_default();
-        let case = cases[key("op")][key("scale")]
-            .as_array()
-            .and_then(|cases| cases.iter().find(|case| case["name"] == request["case"]))
-            .ok_or(format!("{request}: no such case"))?;
-        Ok(match key("op") {
-            "materialize" => Case::Materialize(Materialize::deserialize(case)?),
+    /// The case of a request.
+    pub(crate) fn of(request: &Value) -> Result<Self, Box<dyn Error>> {
+        let case = &request["case"];
+        Ok(match request["op"].as_str() {
+            Some("materialize") => Case::Materialize(Materialize::deserialize(case)?),
             _ => Case::Call(CallCase::deserialize(case)?),
         })
     }

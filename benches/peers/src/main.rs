@@ -26,7 +26,7 @@ mod rten;
 
 use std::error::Error;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use bench::{Bench, request, say};
 use calls::CallCase;
@@ -58,12 +58,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Some((_, peer)) = PEERS.iter().find(|(known, _)| *known == name) else {
         return Err(format!("'{name}' is no peer").into());
     };
-    let cases: Value = serde_json::from_str(include_str!("../cases.json"))?;
     // See `version` in peers.py.
     drop(std::hint::black_box(Vec::<u8>::with_capacity(31 << 20)));
     say(&json!({"version": "ready"}));
     while let Some(request) = request() {
-        let case = Case::find(&cases, &request)?;
+        let case = Case::of(&request)?;
         let expected = |index: &[usize]| case.expected(index);
         let bench = Bench::new(case.out(), &expected);
         let outcome = match &case {
