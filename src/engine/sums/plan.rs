@@ -14,7 +14,9 @@ use std::ops::Range;
 /// gathered, of about as many terms or more.
 const LEAVES_AT_ONCE: usize = 16;
 
-/// More blocks of a piece would have so few elements that it is gathered in the order of its terms.
+/// More blocks of a piece would have so few elements that it is gathered in the order of its terms:
+/// all of `f32 [300, 224, 2]`, whose first axis is the second nearest, take 49 us in order and 124
+/// us by pieces, on one thread (an Intel Xeon).
 const BLOCKS_OF_PIECE: usize = 64;
 
 /// Sections of a thread's scratch memory: lanes, stack, offsets of rows, and the table of each
@@ -111,7 +113,8 @@ impl<'n> Plan<'n> {
         };
 
         // Rows are folded where they lie only if a unit has many terms. To start a unit of few
-        // terms takes longer than to gather them.
+        // terms takes longer than to gather them. Columns that do not fill all lanes are folded
+        // one by one: of few columns they are most.
         let many_terms = inner.size.saturating_mul(count.min(LEAF)) >= LEAF;
         let adjacent = side_by_side
             && (kept.axes().len() == 1 || many_terms)
