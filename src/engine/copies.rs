@@ -10,7 +10,7 @@ use super::chunks::Chunks;
 use super::gather::Gather;
 use super::machine::{CAN_STREAM, fence, stream};
 use super::memory::uninit_array;
-use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, walk};
+use super::nest::{LoopAxis, LoopNest, Tile, for_each_tile, positions, walk};
 use super::threads::{Cost, PARALLEL_FROM, max_threads};
 use super::tuning::copies::{MANY_PLANES, SMALL_PLANE, STREAMED_FROM, TRANSPOSED_FROM, repeated};
 use super::tuning::{
@@ -127,11 +127,6 @@ type Places = (*mut u8, *const u8);
 
 /// One loop over output and source. Strides are in bytes.
 type Axis = LoopAxis<2>;
-
-/// How many positions the axes have.
-fn positions(axes: &[Axis]) -> usize {
-    axes.iter().map(|axis| axis.size).product()
-}
 
 /// Whether the elements of output are neighbours in the order of the positions.
 fn is_dense(axes: &[Axis], size: usize) -> bool {

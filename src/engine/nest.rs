@@ -445,10 +445,10 @@ pub(crate) fn for_each_tile<const N: usize>(
     });
 }
 
-/// Calls `f` with blocks that together are the positions `range` of the nest `axes`. The columns of a
-/// block are along the innermost axis. Its rows are along the axis that `rows` names, an outer one:
-/// as far as the range has whole turns of it, there is a block for each turn of the loops between
-/// the two axes. Other blocks are those of [`for_each_tile`].
+/// Calls `f` with blocks that together are the positions `range` of the nest `axes`. The columns of
+/// a block are along the innermost axis. Its rows are along the axis that `rows` names, an outer
+/// one: as far as the range has whole turns of it, there is a block for each turn of the loops
+/// between the two axes. Other blocks are those of [`for_each_tile`].
 ///
 /// `f` is also given the position of a block's first element, and how many positions lie from one
 /// row to the next.

@@ -79,8 +79,8 @@ pub(super) unsafe fn reduce_few(
             (outer, kept) = (LoopAxis::UNIT, kept.resized(kept.size * outer.size));
         }
     }
-    // Places that are a multiple of this apart share few sets of a cache: the plan writes such
-    // results in the order of the target.
+    // Places that are some eighths of a page apart share few sets of a cache: to write one after
+    // the other is slow. The plan writes such results in the order of the target.
     let [down, along] = [&outer, &kept].map(|axis| axis.strides[OPERANDS]);
     let crosses = outer.size > 1 && down.abs() < along.abs() && along % (PAGE / 8) as isize == 0;
     if summed.size != count || crosses && outer.size * kept.size * target.size > BLOCK {

@@ -218,8 +218,8 @@ enum Place<'p> {
     Next(&'p mut isize),
 }
 
-/// [`Nest::fill`] with those of the axes that are summed, or with those that are kept. From the last
-/// to the first if their places are the next ones.
+/// [`Nest::fill`] with those of the axes that are summed, or with those that are kept. The last
+/// axis is the first to be added if places are [`Place::Next`].
 fn fill(
     nest: &mut Nest,
     facts: &Facts<'_>,
