@@ -315,9 +315,10 @@ pub use view::Broadcasted;
 /// in the last place of the sum of the absolute values. Which NaN a sum gives, by its sign and
 /// payload, is not part of the promise.
 ///
-/// Integers are summed with their own `+`. Where overflow checks are on, as they are in debug
-/// builds, a sum that overflows panics; so may a sum whose total fits, if a part of it does not.
-/// Where they are off, sums wrap, and the total is right modulo 2^bits.
+/// Integers are summed with their own `+`, in the order of memory: [in any
+/// order](crate::reduction::Reduction::is_exact) the sum is the same. Where overflow checks are on,
+/// as they are in debug builds, a sum that overflows panics; so may a sum whose total fits, if a
+/// part of it does not. Where they are off, sums wrap, and the total is right modulo 2^bits.
 ///
 /// # Scratch memory
 ///

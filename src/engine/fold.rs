@@ -811,7 +811,8 @@ where
             align: align_of::<R::Acc>(),
             is_quick: self.plain && R::QUICK,
             is_numbered: R::NUMBERED,
-            is_exact: false,
+            is_exact: self.reduction.is_exact(),
+            may_move: self.reduction.is_exact() && R::COMMUTATIVE && !R::NUMBERED,
         }
     }
 

@@ -146,6 +146,8 @@ pub(crate) struct Facts<'f> {
     pub(crate) is_numbered: bool,
     /// Whether another tree of the same terms gives the same result.
     pub(crate) is_exact: bool,
+    /// Whether their order does not matter either.
+    pub(crate) may_move: bool,
 }
 
 pub(crate) use sealed::Kernel;

@@ -154,6 +154,13 @@ impl<const N: usize> LoopNest<N> {
         self.merge();
     }
 
+    /// Begins where `inner` begins, so that it, walked inside this nest, can begin at 0.
+    pub(crate) fn begin_with(&mut self, inner: &mut Self) {
+        for (start, inner) in self.start.iter_mut().zip(&mut inner.start) {
+            *start = start.wrapping_add(std::mem::take(inner));
+        }
+    }
+
     /// The same positions in fewer loops, which do not move this operand.
     ///
     /// # Errors

@@ -90,6 +90,7 @@ impl<'c, T, R: Reduction<T>> Call<'c, T, R> {
     fn all(&self) -> Terms {
         Terms {
             range: 0..self.terms,
+            may_move: true,
             number: 0,
             slab: slab_terms(self.becomes, self.facts().shape),
         }

@@ -40,6 +40,8 @@ use super::kernel::{Kernel, LANES};
 /// struct Range;
 ///
 /// impl Reduction<i32> for Range {
+///     const COMMUTATIVE: bool = true;
+///
 ///     type Acc = (i32, i32);
 ///     type Out = i32;
 ///
@@ -55,6 +57,9 @@ use super::kernel::{Kernel, LANES};
 ///     fn of_none(&self) -> Option<i32> {
 ///         None
 ///     }
+///     fn is_exact(&self) -> bool {
+///         true
+///     }
 /// }
 ///
 /// let a = array![[1, 7], [2, -5]];
@@ -67,7 +72,7 @@ use super::kernel::{Kernel, LANES};
 ///
 /// A reduction of your own is as fast as one that is ready made, if its methods are
 /// `#[inline(always)]` and these items say what is true of it: [`COMMUTATIVE`](Self::COMMUTATIVE)
-/// above all; [`QUICK`](Self::QUICK) or [`SLOW`](Self::SLOW);
+/// above all; [`is_exact`](Self::is_exact); [`QUICK`](Self::QUICK) or [`SLOW`](Self::SLOW);
 /// [`MAY_BE_DECIDED`](Self::MAY_BE_DECIDED); [`HAS_UNORDERED`](Self::HAS_UNORDERED). An accumulator
 /// of several numbers is fastest if all are of one type; [`Var`](crate::reduction::Var) and
 /// [`NanMean`](crate::reduction::NanMean) have a loop of their own. A reduction that is another one
@@ -142,10 +147,17 @@ pub trait Reduction<T>: Sync {
         0
     }
 
+    /// Whether accumulators have the same bits however the terms are grouped. If the reduction is
+    /// [`COMMUTATIVE`](Self::COMMUTATIVE) and not [`NUMBERED`](Self::NUMBERED), terms are then
+    /// combined in the order of memory, which is faster for arrays that are not in standard layout.
+    /// Example: [`Reduction`].
+    fn is_exact(&self) -> bool {
+        Self::MAY_BE_DECIDED
+    }
+
     /// Whether accumulators may be [decided](Self::is_decided). Then the terms are not combined by
-    /// the tree, so [`combine`](Self::combine) must be exact: a sum of floats has other bits in
-    /// another layout. If the reduction is [`COMMUTATIVE`](Self::COMMUTATIVE) too, the
-    /// [numbers](Self::at_index) of its terms may be others.
+    /// the tree, so the reduction must be [exact](Self::is_exact): a sum of floats has other bits in
+    /// another layout.
     const MAY_BE_DECIDED: bool = false;
 
     /// Whether no further term changes the result of this accumulator, as the first `false`

@@ -108,6 +108,10 @@ macro_rules! forward {
             self.reduction.fold_lanes(lanes, term)
         }
 
+        fn is_exact(&self) -> bool {
+            self.reduction.is_exact()
+        }
+
         fn is_decided(&self, acc: R::Acc) -> bool {
             self.reduction.is_decided(acc)
         }

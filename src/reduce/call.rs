@@ -45,8 +45,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         slab_terms(becomes.sizes(), self.output_shape())
     }
 
-    /// A reduction of an array of the plan's output shape. If terms `may_move`, `run` may take them
-    /// in another order: not if it numbers them, as a part does.
+    /// A reduction of an array of the plan's output shape.
     ///
     /// # Errors
     ///
@@ -56,23 +55,11 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         role: ArrayRole,
         array: &ArrayRef<T, O>,
         reduction: &R,
-        may_move: bool,
         run: impl FnOnce(Call<'_, T, R>) -> Result<X>,
     ) -> Result<X> {
         check_shape(role, self.output_shape(), array.shape())?;
         let mut becomes = self.output_dim();
         let terms = self.becomes(becomes.sizes_mut());
-        // In the order of memory, a part of the terms is a part of the memory.
-        let may_move = may_move && R::MAY_BE_DECIDED && R::COMMUTATIVE;
-        let strides = array.strides();
-        let view;
-        let array = if may_move && strides.first() < strides.last() {
-            becomes.sizes_mut().reverse();
-            view = array.view().reversed_axes();
-            &*view
-        } else {
-            array
-        };
         let inputs = (Input::values(array),);
         let kernel = R::kernel(Elements {
             inputs: &inputs,
@@ -167,9 +154,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         Ok(())
     }
 
-    /// The results of so many terms that further ones do not change them. `None` if looking at all
-    /// of them at once is faster: if there are few, or if the memory of the first input is walked
-    /// in another order.
+    /// The results of so many terms that further ones do not change them. `None` if there are few.
     ///
     /// # Errors
     ///
@@ -184,12 +169,8 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         if !R::MAY_BE_DECIDED {
             return Ok(None);
         }
-        let (array, rank) = (&self.facts().inputs[0], self.becomes.len());
-        let summed = (0..rank).filter(|&axis| self.becomes[axis] == SUMMED);
-        // Otherwise the first terms lie anywhere in memory.
-        let strides = summed.map(|axis| array.stride(axis, rank).unsigned_abs());
         let count = self.terms;
-        if count <= FIRST || dim.size() == 0 || !strides.is_sorted_by(|a, b| a >= b) {
+        if count <= FIRST || dim.size() == 0 {
             return Ok(None);
         }
         let look = |range: Range<usize>| {
@@ -197,6 +178,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
             let slab = range.len();
             let terms = Terms {
                 range,
+                may_move: true,
                 number: 0,
                 slab,
             };

@@ -32,4 +32,8 @@ impl<T: Copy + Default + PartialEq> Reduction<T> for Count {
         finish: |self, count, _| count,
         none: Some(0),
     }
+
+    fn is_exact(&self) -> bool {
+        true
+    }
 }

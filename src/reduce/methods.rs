@@ -54,7 +54,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         T: Copy + Sync,
         R: Reduction<T>,
     {
-        self.reduce_array(ArrayRole::Reduced, array, &reduction, true, |call| {
+        self.reduce_array(ArrayRole::Reduced, array, &reduction, |call| {
             call.results(self)
         })
     }
@@ -95,7 +95,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
         T: Copy + Sync,
         R: Reduction<T>,
     {
-        self.reduce_array(ArrayRole::Reduced, array, &reduction, true, |call| {
+        self.reduce_array(ArrayRole::Reduced, array, &reduction, |call| {
             call.results_into(self, out, None)
         })
     }

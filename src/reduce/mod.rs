@@ -125,7 +125,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, false, |call| {
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, |call| {
             call.results(self)
         })
     }
@@ -162,7 +162,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, false, |call| {
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, |call| {
             call.results_into(self, out, None)
         })
     }
@@ -198,7 +198,7 @@ impl<I: Dimension, O: Dimension> BroadcastPlan<I, O> {
     where
         A: Summand,
     {
-        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, false, |call| {
+        self.reduce_array(ArrayRole::Cotangent, cotangent, &Sum, |call| {
             call.results_into(self, out, Some(added))
         })
     }

@@ -66,6 +66,10 @@ macro_rules! sums {
                     Some(T::from_acc($result))
                 },
             }
+
+            fn is_exact(&self) -> bool {
+                T::IS_EXACT
+            }
         }
     )*};
 }

@@ -7,7 +7,18 @@
 use crate::engine::positions;
 #[cfg(feature = "half")]
 use half::{bf16, f16};
-use std::any::Any;
+use std::any::{Any, TypeId};
+
+/// Whether values of a type are integers or `bool`: of these, equal ones have the same bits, and
+/// sums do in any order.
+pub(super) fn are_integers<T: 'static>() -> bool {
+    macro_rules! is_one_of {
+        ($($Type:ty)*) => {
+            [$(TypeId::of::<$Type>()),*].contains(&TypeId::of::<T>())
+        };
+    }
+    is_one_of!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize bool)
+}
 
 /// Whether a value is not equal to itself, as NaN.
 #[inline(always)]

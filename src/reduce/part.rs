@@ -317,7 +317,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
         R: Reduction<T>,
     {
         let plan = self.tile.plan();
-        let pieces = plan.reduce_array(ArrayRole::Reduced, array, &reduction, false, |call| {
+        let pieces = plan.reduce_array(ArrayRole::Reduced, array, &reduction, |call| {
             self.pieces(&call)
         })?;
         Ok(Accumulation::of(&self.plan, reduction, pieces))
@@ -337,6 +337,7 @@ impl<I: Dimension, O: Dimension> Part<I, O> {
                 let at = position + (numbers.start - first);
                 let terms = Terms {
                     range: at..at + numbers.len(),
+                    may_move: false,
                     number: numbers.start.wrapping_sub(at),
                     slab: tree.slab,
                 };

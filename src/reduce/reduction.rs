@@ -1,6 +1,6 @@
 //! The reductions that are ready made.
 
-use super::order::{chosen, chosen_ordered, is_nan, is_unordered};
+use super::order::{are_integers, chosen, chosen_ordered, is_nan, is_unordered};
 use crate::engine::fold::Map;
 use crate::engine::kernel::Kernel;
 use crate::engine::positions::Positions;
@@ -376,6 +376,10 @@ impl<T: Summand> Reduction<T> for Sum {
         finish: |self, sum, _| T::from_acc(sum),
         none: Some(T::from_acc(T::Acc::zero())),
     }
+
+    fn is_exact(&self) -> bool {
+        T::IS_EXACT
+    }
 }
 
 impl<T: Copy + Zero + Send + Sync> Reduction<T> for SumInOwnType {
@@ -401,6 +405,10 @@ where
         finish: |self, sum, _| sum.as_(),
         none: Some(A::zero().as_()),
     }
+
+    fn is_exact(&self) -> bool {
+        are_integers::<A>()
+    }
 }
 
 impl<T: Averaged> Reduction<T> for Mean {
@@ -410,6 +418,10 @@ impl<T: Averaged> Reduction<T> for Mean {
         combine: |a, b| a + b,
         finish: |self, sum, count| T::mean(sum, count),
         none: T::of_none(),
+    }
+
+    fn is_exact(&self) -> bool {
+        T::IS_EXACT
     }
 }
 
@@ -450,6 +462,10 @@ impl<T: Summand<Acc: One>> Reduction<T> for Product {
         finish: |self, product, _| T::from_acc(product),
         none: Some(T::from_acc(T::Acc::one())),
     }
+
+    fn is_exact(&self) -> bool {
+        T::IS_EXACT
+    }
 }
 
 /// Implements [`Reduction`] for the choice of one term.
@@ -465,6 +481,10 @@ macro_rules! choice {
             }
 
             const HAS_UNORDERED: bool = true;
+
+            fn is_exact(&self) -> bool {
+                are_integers::<T>()
+            }
 
             #[inline(always)]
             fn combine_ordered(&self, a: T, b: T) -> T {

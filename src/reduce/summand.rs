@@ -53,6 +53,10 @@ pub trait Summand: Copy + Send + Sync {
     /// The type of the accumulator.
     type Acc: Copy + Zero + Send + Sync;
 
+    /// Whether sums and products in `Acc` have the same bits in any order, as those of integers.
+    /// Then memory is read in its order: see [`is_exact`](crate::reduction::Reduction::is_exact).
+    const IS_EXACT: bool = false;
+
     /// The term as an accumulator. Example: [`Summand`].
     fn to_acc(self) -> Self::Acc;
 
@@ -65,6 +69,8 @@ where
     Self: Zero,
 {
     type Acc = Self;
+
+    const IS_EXACT: bool = true;
 
     #[inline(always)]
     fn to_acc(self) -> Self {
@@ -150,6 +156,9 @@ pub trait Averaged: Copy + Send + Sync {
     /// The type of the sum.
     type Acc: Copy + Zero + Send + Sync;
 
+    /// [`Summand::IS_EXACT`], of this type of the sum.
+    const IS_EXACT: bool = false;
+
     /// The term as a sum. Example: [`Averaged`].
     fn to_acc(self) -> Self::Acc;
 
@@ -171,6 +180,8 @@ macro_rules! numbers {
         impl Summand for $T {
             type Acc = $Sum;
 
+            const IS_EXACT: bool = <Self as Averaged>::IS_EXACT;
+
             #[inline(always)]
             fn to_acc(self) -> $Sum {
                 $convert(self)
@@ -184,6 +195,9 @@ macro_rules! numbers {
 
         impl Averaged for $T {
             type Acc = $Mean;
+
+            // Integers alone have no mean of no terms.
+            const IS_EXACT: bool = Option::<Self>::is_none(&$of_none);
 
             #[inline(always)]
             fn to_acc(self) -> $Mean {

@@ -329,6 +329,7 @@ fn check<const N: usize>(
             let slab = slab_of(terms.shape(), &summed);
             let all = Terms {
                 range,
+                may_move: false,
                 number: 0,
                 slab,
             };
@@ -1183,6 +1184,7 @@ fn results_and_terms_that_do_not_fit_are_refused() {
     let sums = |becomes: &[usize], dim: &[usize], range| {
         let terms = Terms {
             range,
+            may_move: false,
             number: 0,
             slab: 2,
         };

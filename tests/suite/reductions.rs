@@ -305,6 +305,61 @@ fn every_layout_is_reduced_as_index_by_index() {
     }
 }
 
+/// Exact reductions combine terms in the order of memory.
+#[test]
+fn exact_reductions_are_the_same_in_every_layout() {
+    let larger: &[(&[usize], &[usize])] = &[
+        (&[300, 700], &[0, 1]),
+        (&[40, 50, 60], &[0, 1, 2]),
+        (&[17, 3, 5000], &[0, 2]),
+        (&[20, 300, 30], &[1, 2]),
+        (&[7, 9, 11, 200], &[0, 2, 3]),
+    ];
+    let mut random = Random(7);
+    for &(shape, reduced) in CASES.iter().chain(larger) {
+        for _ in 0..4 {
+            let a = random.laid_out(shape, |random| random.next() as u8);
+            let b = random.laid_out(shape, |random| random.next() as i32 >> 8);
+            let plan = plan(shape, reduced);
+            let expected = |of: &dyn Fn(&[(u8, i32)]) -> i64| -> Vec<i64> {
+                let both = ndarray::Zip::from(&a).and(&b).map_collect(|&a, &b| (a, b));
+                let lists = terms_of(&both.view(), reduced);
+                lists.iter().map(|list| of(list)).collect()
+            };
+            let check = |found: ArrayD<i64>, of: &dyn Fn(&[(u8, i32)]) -> i64| {
+                let what = || format!("{shape:?} {:?} {:?} {reduced:?}", a.strides(), b.strides());
+                assert!(found.iter().eq(&expected(of)), "{}", what());
+            };
+            let largest = |list: &[(u8, i32)]| list.iter().map(|x| x.0).max().unwrap_or(0).into();
+            check(
+                plan.reduce(&a, Max.or(0)).unwrap().mapv(i64::from),
+                &largest,
+            );
+            let sum = |list: &[(u8, i32)]| list.iter().map(|x| i64::from(x.0)).sum();
+            check(plan.reduce(&a, Sum.in_type::<i64, i64>()).unwrap(), &sum);
+            let sum = |list: &[(u8, i32)]| {
+                let sum = list.iter().fold(0, |sum: i32, x| sum.wrapping_add(x.1));
+                i64::from(sum)
+            };
+            let wrapping = zip(&b).reduce(&plan, Sum, std::num::Wrapping);
+            check(wrapping.unwrap().mapv(|sum| i64::from(sum.0)), &sum);
+            let products = zip((&a, &b)).reduce(&plan, Sum, |(a, b)| i64::from(a) * i64::from(b));
+            let of = |x: &(u8, i32)| i64::from(x.0) * i64::from(x.1);
+            check(products.unwrap(), &|list| list.iter().map(of).sum());
+            let count = plan.reduce(&a, Count.in_type::<i64>()).unwrap();
+            check(count, &|list| {
+                list.iter().filter(|x| x.0 != 0).count() as i64
+            });
+            let any = zip(&b).reduce(&plan, Any, |b| b >> 8 == 5);
+            let of = |list: &[(u8, i32)]| list.iter().any(|x| x.1 >> 8 == 5).into();
+            check(any.unwrap().mapv(i64::from), &of);
+            let all = plan.reduce(&a.mapv(|a| a < 255), All).unwrap();
+            let of = |list: &[(u8, i32)]| list.iter().all(|x| x.0 < 255).into();
+            check(all.mapv(i64::from), &of);
+        }
+    }
+}
+
 /// An associative operation that is not commutative: `x * scale + shift`, one after the other, in
 /// wrapping integers.
 #[cfg(feature = "rayon")]

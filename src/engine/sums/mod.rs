@@ -43,7 +43,7 @@ use crate::shape::replicates;
 use few::reduce_few;
 use operands::{Axis, Nest, STRIDES, alignment, bytes_of, element_size, strides};
 pub(crate) use operands::{SUMMED, Terms, slab_terms};
-use plan::{Access, Plan};
+use plan::{Access, Plan, nearest};
 use scratch::Memory;
 use std::mem::replace;
 use std::ops::Range;
@@ -115,6 +115,19 @@ pub(crate) unsafe fn reduce(
     fill(&mut kept, &facts, becomes, all.clone(), false, of_target)?;
     fill(&mut summed, &facts, becomes, all.clone(), true, Place::None)?;
     assert!(terms.range.end <= summed.len());
+    // If any order of the terms will do, those that are nearer than the columns are walked in the
+    // order of memory, if they are fewer loops then.
+    if facts.may_move && terms.may_move {
+        let mut sorted = summed.without(STRIDES - 1)?;
+        sorted.sort();
+        let loops = sorted.axes().len();
+        let nearer = nearest(sorted.axes()) < nearest(kept.axes());
+        if nearer && (loops == 1 || loops < summed.axes().len()) {
+            kept.begin_with(&mut sorted);
+            summed = sorted;
+            terms.slab = count;
+        }
+    }
     if in_one || as_one && summed.axes().len() == 1 {
         terms.slab = count;
     }
@@ -325,6 +338,7 @@ impl Results<'_> {
     ///
     /// As for [`write`](Self::write). The accumulators of a row are `width` of them behind those of
     /// the row before it.
+    #[inline(never)]
     unsafe fn write_block(&self, acc: usize, sums: *const u8, block: &Tile<STRIDES>, width: usize) {
         let place = |axis: &Axis| axis.strides[STRIDES - 1];
         let (mut outer, mut inner) = ((block.rows, width), (block.columns, 1));

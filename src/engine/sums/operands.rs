@@ -19,6 +19,9 @@ pub(super) type Nest = LoopNest<STRIDES>;
 pub(crate) struct Terms {
     /// Positions in the order of the axes that are summed.
     pub(crate) range: Range<usize>,
+    /// Whether they may be other positions, if the order of the terms does not matter: as many, and
+    /// those of ranges that do not overlap are others.
+    pub(crate) may_move: bool,
     /// The number of position 0 among all terms; wraps.
     pub(crate) number: usize,
     /// How many terms a slab of the tree has. The range is of one slab, or whole slabs.

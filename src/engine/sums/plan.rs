@@ -252,7 +252,8 @@ impl<'n> Plan<'n> {
             };
             sections[3 + operand] = elements * input.size;
         }
-        sections.map(|bytes| bytes.checked_next_multiple_of(align).unwrap_or(usize::MAX))
+        // Rounded up to the alignment, a power of two. What overflows stays too large.
+        sections.map(|bytes| bytes.saturating_add(align - 1) & align.wrapping_neg())
     }
 
     /// How the first of these terms are read.
@@ -298,7 +299,7 @@ fn distance(axis: &Axis) -> usize {
 
 /// The distance of the nearest axis.
 #[inline(never)]
-fn nearest(axes: &[Axis]) -> usize {
+pub(super) fn nearest(axes: &[Axis]) -> usize {
     axes.iter().map(distance).min().unwrap_or(usize::MAX)
 }
 

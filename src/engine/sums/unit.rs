@@ -104,17 +104,6 @@ impl<'u> Unit<'u> {
         first.wrapping_byte_offset(offsets[1 + operand])
     }
 
-    /// The table of an operand, which has room for so many bytes.
-    ///
-    /// # Panics
-    ///
-    /// If it has not.
-    fn table(&self, operand: usize, bytes: usize) -> *mut u8 {
-        let (table, end) = (self.tables[operand], self.tables[operand + 1]);
-        assert!(bytes <= end.addr() - table.addr(), "a table is too short");
-        table
-    }
-
     /// Copies elements of an operand to rows in its table that are `pitch` bytes apart. Of the rows
     /// and of the columns, it is told how many there are, and the bytes between two of them. After
     /// several rows [`MORE_ROWS`] may be written, if there may be `more`.
@@ -148,8 +137,8 @@ impl<'u> Unit<'u> {
         let gather = gather.expect("small elements may be packed");
         let spare = if more && rows.len > 1 { MORE_ROWS } else { 0 };
         let bytes = (rows.len + spare - 1) * pitch + columns.len * gather.size;
-        let room = self.tables[operand + 1].addr() - to.addr();
-        assert!(bytes <= room, "a table is too short");
+        let end = self.tables[operand + 1].addr();
+        assert!(to.addr() + bytes <= end, "a table is too short");
         match more {
             // SAFETY: the contract of this function. There is room, as asserted.
             true => unsafe { gather.pack(block) },
@@ -273,7 +262,7 @@ impl<'u> Unit<'u> {
         let width = |len: usize| if form == Form::Repeated { LANES } else { len };
         // Bytes of a row of the table.
         let row = width(columns.len()) * size;
-        let table = self.table(operand, (terms.len() + MORE_ROWS) * row);
+        let table = self.tables[operand];
         let first = columns.start;
         kept.for_each_block(columns, None, &mut |across, column, wide| {
             let along = match form {
@@ -390,7 +379,7 @@ impl<'u> Unit<'u> {
                 _ => {}
             }
             let pitch = count * input.size;
-            let table = self.table(operand, columns.len() * pitch);
+            let table = self.tables[operand];
             let (to, terms) = ((table, pitch), terms.start..terms.start + count);
             // SAFETY: terms of an input, and their places in its table.
             unsafe { self.gather_runs(to, first, operand, terms, columns.len()) };
