@@ -147,8 +147,8 @@ pub trait Reduction<T>: Sync {
         0
     }
 
-    /// Whether accumulators have the same bits however the terms are grouped. If the reduction is
-    /// [`COMMUTATIVE`](Self::COMMUTATIVE) and not [`NUMBERED`](Self::NUMBERED), terms are then
+    /// Whether results have the same bits however the terms are grouped. If the reduction is
+    /// [`COMMUTATIVE`](Self::COMMUTATIVE) too and not [`NUMBERED`](Self::NUMBERED), terms are
     /// combined in the order of memory, which is faster for arrays that are not in standard layout.
     /// Example: [`Reduction`].
     fn is_exact(&self) -> bool {

@@ -9,15 +9,40 @@ use crate::engine::positions;
 use half::{bf16, f16};
 use std::any::{Any, TypeId};
 
-/// Whether values of a type are integers or `bool`: of these, equal ones have the same bits, and
-/// sums do in any order.
-pub(super) fn are_integers<T: 'static>() -> bool {
-    macro_rules! is_one_of {
-        ($($Type:ty)*) => {
-            [$(TypeId::of::<$Type>()),*].contains(&TypeId::of::<T>())
-        };
+macro_rules! is_one_of {
+    ($T:ty: $($Type:ty)*) => {
+        [$(TypeId::of::<$Type>()),*].contains(&TypeId::of::<$T>())
+    };
+}
+
+/// Whether a type is of integers, or `bool`. Sums of these have the same bits in any order.
+pub(super) fn is_of_integers<T: 'static>() -> bool {
+    is_one_of!(T: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize bool)
+}
+
+/// Whether the choice among terms of a type has the same bits in any order, if it is
+/// [`settled`]. Of equal values of other types the order decides.
+pub(super) fn is_settled<T: 'static>() -> bool {
+    #[cfg(feature = "half")]
+    if is_one_of!(T: f16 bf16) {
+        return true;
     }
-    is_one_of!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize bool)
+    is_of_integers::<T>() || is_one_of!(T: f32 f64)
+}
+
+/// The choice among `count` terms: of several, a float that is zero loses its sign, which depends
+/// on their order.
+#[inline(always)]
+pub(super) fn settled<T: 'static>(mut chosen: T, count: usize) -> T {
+    // A sum with -0 is the other summand.
+    let zero = if count > 1 { 0. } else { -0. };
+    let value: &mut dyn Any = &mut chosen;
+    if let Some(value) = value.downcast_mut::<f32>() {
+        *value += zero;
+    } else if let Some(value) = value.downcast_mut::<f64>() {
+        *value += f64::from(zero);
+    }
+    chosen
 }
 
 /// Whether a value is not equal to itself, as NaN.

@@ -1,6 +1,8 @@
 //! The reductions that are ready made.
 
-use super::order::{are_integers, chosen, chosen_ordered, is_nan, is_unordered};
+use super::order::{
+    chosen, chosen_ordered, is_nan, is_of_integers, is_settled, is_unordered, settled,
+};
 use crate::engine::fold::Map;
 use crate::engine::kernel::Kernel;
 use crate::engine::positions::Positions;
@@ -187,9 +189,10 @@ pub struct Product;
 /// # Ok::<(), BroadcastError>(())
 /// ```
 ///
-/// Of terms that are equal and differ in their bits, as 0.0 and -0.0 do, any may be the result, but
-/// always the same one. Of several NaN, any may be the result. Source: NumPy `max`; ONNX
-/// `ReduceMax`, which says nothing of NaN.
+/// Of several `f32` or `f64`, a result that is zero is 0.0, not -0.0. Of several NaN, any may be
+/// the result. Of terms of another type that are equal and differ in their bits, any may be the
+/// result, but always the same one. Source: NumPy `max`; ONNX `ReduceMax`, which says nothing of
+/// NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Max;
 
@@ -407,7 +410,7 @@ where
     }
 
     fn is_exact(&self) -> bool {
-        are_integers::<A>()
+        is_of_integers::<A>()
     }
 }
 
@@ -476,14 +479,14 @@ macro_rules! choice {
                 $text: T as T => T,
                 lift: |value| value,
                 combine: |a, b| chosen(a, b, $larger, $nan_wins),
-                finish: |self, term, _| term,
+                finish: |self, term, count| settled(term, count),
                 none: None,
             }
 
             const HAS_UNORDERED: bool = true;
 
             fn is_exact(&self) -> bool {
-                are_integers::<T>()
+                is_settled::<T>()
             }
 
             #[inline(always)]

@@ -360,6 +360,64 @@ fn exact_reductions_are_the_same_in_every_layout() {
     }
 }
 
+/// The terms of a result that are nearer than the columns, and those that are further, around the
+/// numbers of them where memory is walked in another way.
+#[test]
+fn exact_reductions_are_the_same_for_any_number_of_near_terms() {
+    let mut random = Random(3);
+    let nears = [1, 2, 31, 32, 127, 128, 300].into_iter();
+    for (near, far) in nears.flat_map(|near| [2, 63, 64, 300].map(|far| (near, far))) {
+        // The fewer the terms, the more often all of them are zeros.
+        let values = [-0., 0., -1., -2.5];
+        let memory = ArrayD::from_shape_simple_fn(vec![far, 3, near], || {
+            values[random.below(if near > 2 { 2 } else { 4 })]
+        });
+        for (order, backwards) in [([0, 1, 2], false), ([2, 1, 0], false), ([2, 1, 0], true)] {
+            let mut a = memory.view().permuted_axes(&order[..]);
+            if backwards {
+                a.invert_axis(Axis(0));
+            }
+            let plan = plan(a.shape(), &[0, 2]);
+            let what = format!("{near} {far} {order:?} {backwards}");
+            let lists = terms_of(&a, &[0, 2]);
+            let largest = |list: &Vec<f32>| list.iter().copied().fold(f32::MIN, f32::max) + 0.;
+            let largest: Vec<u32> = lists.iter().map(|list| largest(list).to_bits()).collect();
+            let found = plan.reduce(&a, Max).unwrap().mapv(f32::to_bits);
+            assert!(found.iter().eq(&largest), "{what}");
+            let sums = |list: &Vec<f32>| list.iter().map(|&x| x as i64).sum();
+            let sums: Vec<i64> = lists.iter().map(sums).collect();
+            let found = zip(&a).reduce(&plan, Sum, |x| x as i64).unwrap();
+            assert!(found.iter().eq(&sums), "{what}");
+        }
+    }
+}
+
+/// Which of several zeros is the first depends on the layout.
+#[test]
+fn a_choice_among_zeros_has_no_sign() {
+    fn check(reduction: impl Reduction<f32, Out = f32> + Reduction<f64, Out = f64> + Copy) {
+        let single = |zeros: &[f32]| {
+            let zeros = Array1::from(zeros.to_vec());
+            let found = zeros.reduce_to_shape((), reduction).unwrap();
+            found.into_scalar().to_bits()
+        };
+        let double = |zeros: &[f32]| {
+            let zeros = Array1::from_iter(zeros.iter().map(|&zero| f64::from(zero)));
+            let found = zeros.reduce_to_shape((), reduction).unwrap();
+            found.into_scalar().to_bits()
+        };
+        for zeros in [[0., -0.], [-0., 0.], [-0., -0.]] {
+            assert_eq!((single(&zeros), double(&zeros)), (0, 0), "{zeros:?}");
+        }
+        let one = (single(&[-0.]), double(&[-0.]));
+        assert_eq!(one, ((-0_f32).to_bits(), (-0_f64).to_bits()));
+    }
+    check(Max);
+    check(Min);
+    check(NanMax);
+    check(NanMin);
+}
+
 /// An associative operation that is not commutative: `x * scale + shift`, one after the other, in
 /// wrapping integers.
 #[cfg(feature = "rayon")]
