@@ -804,11 +804,17 @@ where
     type Acc = R::Acc;
 
     fn facts(&self) -> Facts<'_> {
+        let inputs = self.operands.as_ref();
+        let (mut element, mut align) = (1, align_of::<R::Acc>());
+        for input in inputs {
+            (element, align) = (element.max(input.size), align.max(input.align));
+        }
         Facts {
-            inputs: self.operands.as_ref(),
+            inputs,
             shape: self.shape,
             size: size_of::<R::Acc>(),
-            align: align_of::<R::Acc>(),
+            element,
+            align,
             is_quick: self.plain && R::QUICK,
             is_numbered: R::NUMBERED,
             is_exact: self.reduction.is_exact(),

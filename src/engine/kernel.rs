@@ -138,7 +138,9 @@ pub(crate) struct Facts<'f> {
     pub(crate) shape: &'f [usize],
     /// Bytes of an accumulator.
     pub(crate) size: usize,
-    /// The alignment of an accumulator.
+    /// Bytes of the largest element of the inputs, and at least one.
+    pub(crate) element: usize,
+    /// The largest alignment of an accumulator or an element.
     pub(crate) align: usize,
     /// Whether only the bytes of the terms tell how long they take.
     pub(crate) is_quick: bool,

@@ -38,8 +38,8 @@
 //! | an offset overflows | only on the way to an element, or where there is none: places move by `wrapping_*` | `nest` |
 //! | a stride is negative | a nest is walked from the other end; small tiles and blocks have negative steps | `LoopNest::sort`, `Block` |
 //! | an axis has size 0 | there are no positions, no tiles and no chunks | `LoopNest`, `Tile::of` |
-//! | an element has size 0 | maps never pack it; sums gather no byte of it, to memory that is aligned for it | `Packing::of`; `alignment` in `sums/operands` |
-//! | an element or accumulator is aligned to 4096 | scratch memory of sums is aligned to it; maps pack small elements only | `alignment` in `sums/operands`; `Value` in `inputs` |
+//! | an element has size 0 | maps never pack it; sums gather no byte of it, to memory that is aligned for it | `Packing::of`; `Facts` in `kernel` |
+//! | an element or accumulator is aligned to 4096 | scratch memory of sums is aligned to it; maps pack small elements only | `Facts` in `kernel`; `Value` in `inputs` |
 //! | an element has a destructor or a `Cell` inside | only `Copy` elements are packed or gathered | the bounds of `Value` in `inputs` |
 //! | an element has padding | it is moved by value, by `memcpy` or in assembly | `Slot` in `block`; `machine` |
 //! | an element is copied as a number of its size | as a `MaybeUninit` of it, at any alignment | `Slot` in `block`; `Gather::of` |

@@ -9,7 +9,7 @@ use super::super::kernel::{
 use super::super::nest::LoopAxis;
 use super::super::pack::Operand;
 use super::super::tuning::{BLOCK, CACHE_LINE, LARGE_ELEMENT, PAGE};
-use super::operands::{SUMMED, alignment, element_size};
+use super::operands::SUMMED;
 use super::scratch::Few;
 use std::ptr;
 
@@ -43,7 +43,7 @@ pub(super) unsafe fn reduce_few(
     slab: usize,
 ) -> Option<usize> {
     let (inputs, shape, acc) = (facts.inputs, facts.shape, facts.size);
-    if alignment(facts) > CACHE_LINE || acc > size_of::<Few>() {
+    if facts.align > CACHE_LINE || acc > size_of::<Few>() {
         return None;
     }
     // The strides of the operands and of the target. Axes that are kept are one loop, or two.
@@ -110,7 +110,7 @@ pub(super) unsafe fn reduce_few(
         in_runs &= terms == 1 || along[operand] == size;
         adjacent &= along[operand] == size * columns as isize;
     }
-    let size = element_size(inputs);
+    let size = facts.element;
     let leaves = terms.div_ceil(LEAF);
     // To fold few terms of few columns takes less time than to gather them, whatever their size.
     let few = (2..=LANES).contains(&columns) && terms <= FEW_TERMS && !side_by_side;

@@ -42,7 +42,7 @@ use super::tuning::{BLOCK, LONG_ROW};
 use crate::error::{Result, reserved};
 use crate::shape::replicates;
 use few::reduce_few;
-use operands::{Axis, Nest, STRIDES, alignment, bytes_of, element_size, strides};
+use operands::{Axis, Nest, STRIDES, bytes_of, strides};
 pub(crate) use operands::{SUMMED, Terms, slab_terms};
 use plan::{Access, Plan, nearest};
 use scratch::Memory;
@@ -112,7 +112,7 @@ pub(crate) unsafe fn reduce(
     let as_one = is_node || facts.is_exact;
     // With so few terms, the calling thread does all, however slow the closure is.
     let few = if facts.is_quick { PARALLEL_FROM } else { BLOCK };
-    let size = element_size(inputs);
+    let size = facts.element;
     let bytes = (shape.iter()).fold(size, |len, &size| len.saturating_mul(size));
     if let Some(finish) = finish.filter(|_| (1..=few).contains(&bytes)) {
         let slab = if in_one || as_one { count } else { terms.slab };
@@ -445,7 +445,7 @@ impl Driver<'_> {
     /// Reduces all units.
     fn run(&self, cost: Cost) -> Result<()> {
         let plan = &self.plan;
-        let (acc, align) = (plan.facts.size, alignment(&plan.facts));
+        let (acc, align) = (plan.facts.size, plan.facts.align);
         let count = plan.kept.len();
         let bytes = (plan.sections.iter()).fold(0, |all: usize, &bytes| all.saturating_add(bytes));
         // A row of accumulators for each chunk, if there are several.

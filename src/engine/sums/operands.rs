@@ -1,6 +1,6 @@
 //! What a reduction reads and writes: its target, its terms, and the strides of its operands.
 
-use super::super::kernel::{BLOCK_TERMS, Facts, OPERANDS, Steps};
+use super::super::kernel::{BLOCK_TERMS, OPERANDS, Steps};
 use super::super::nest::{LoopAxis, LoopNest};
 use super::super::pack::Operand;
 use std::ops::Range;
@@ -41,19 +41,6 @@ pub(crate) fn slab_terms(becomes: &[usize], shape: &[usize]) -> usize {
         slab *= size;
     }
     slab
-}
-
-/// The bytes of an element of the inputs, at most, and at least one.
-#[inline(never)]
-pub(super) fn element_size(inputs: &[Operand<'_>]) -> usize {
-    inputs.iter().fold(1, |size, input| size.max(input.size))
-}
-
-/// The alignment of scratch memory, in which accumulators and copies of elements lie.
-#[inline(never)]
-pub(super) fn alignment(facts: &Facts<'_>) -> usize {
-    let elements = facts.inputs.iter().map(|input| input.align);
-    elements.fold(facts.align, usize::max)
 }
 
 /// The strides of one axis of `rank`.

@@ -7,7 +7,7 @@ use super::super::threads::{Cost, PARALLEL_FROM, max_threads};
 use super::super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
 };
-use super::operands::{Axis, Form, Nest, Terms, alignment, element_size, form, form_of_all, steps};
+use super::operands::{Axis, Form, Nest, Terms, form, form_of_all, steps};
 use std::ops::Range;
 
 /// Leaves of one column that are gathered together. Of runs of several axes whole rows are
@@ -86,7 +86,7 @@ impl<'n> Plan<'n> {
         let (inputs, acc) = (facts.inputs, facts.size);
         let count = terms.range.len();
         let (inner, term) = (kept.inner(), summed.inner());
-        let size = element_size(inputs);
+        let size = facts.element;
         let large = acc.max(size) >= LARGE_ELEMENT;
         let (across, along) = (form_of_all(inputs, &inner), form_of_all(inputs, &term));
         let side_by_side = across == Form::Contiguous;
@@ -225,7 +225,7 @@ impl<'n> Plan<'n> {
     fn sections(&self, leaves: usize, spare: usize) -> [usize; SECTIONS] {
         let (columns, acc, inputs) = (self.columns, self.facts.size, self.facts.inputs);
         let leaf = self.terms.range.len().min(LEAF);
-        let align = alignment(&self.facts).max(CACHE_LINE);
+        let align = self.facts.align.max(CACHE_LINE);
         let mut sections = [0; SECTIONS];
         // The scratch memory of `Kernel::fold`.
         if self.access != Access::Runs {
@@ -252,7 +252,7 @@ impl<'n> Plan<'n> {
             };
             sections[3 + operand] = elements * input.size;
         }
-        // Rounded up to the alignment, a power of two. What overflows stays too large.
+        // Rounded up to the a power of two. What overflows stays too large.
         sections.map(|bytes| bytes.saturating_add(align - 1) & align.wrapping_neg())
     }
 
