@@ -365,7 +365,7 @@ fn exact_reductions_are_the_same_in_every_layout() {
 #[test]
 fn exact_reductions_are_the_same_for_any_number_of_near_terms() {
     let mut random = Random(3);
-    let nears = [1, 2, 31, 32, 127, 128, 300].into_iter();
+    let nears = [1, 2, 31, 32, 511, 512].into_iter();
     for (near, far) in nears.flat_map(|near| [2, 63, 64, 300].map(|far| (near, far))) {
         // The fewer the terms, the more often all of them are zeros.
         let values = [-0., 0., -1., -2.5];

@@ -144,9 +144,14 @@ pub(crate) unsafe fn reduce(
         let near = summed.len() / far;
         let some = (2..LONG_RUN).contains(&near);
         in_rows = some && far >= MANY_ROWS && count == summed.len();
+        let sorts = match near {
+            1 => terms.slab == count,
+            2..SHORT_RUN => far == 1,
+            _ => far == 1 || summed.crossing(0).is_some(),
+        };
         if in_rows {
             terms.slab = far;
-        } else if far == 1 || near >= SHORT_RUN && summed.crossing(0).is_some() {
+        } else if sorts {
             summed.sort();
             kept.begin_with(&mut summed);
             terms.slab = count;
