@@ -42,7 +42,7 @@ use super::tuning::{BLOCK, LONG_ROW};
 use crate::error::{Result, reserved};
 use crate::shape::replicates;
 use few::reduce_few;
-use operands::{Axis, Nest, STRIDES, bytes_of, strides};
+use operands::{Axis, Nest, STRIDES, bytes_of, largest, strides};
 pub(crate) use operands::{SUMMED, Terms, slab_terms};
 use plan::{Access, Plan, nearest};
 use scratch::Memory;
@@ -127,6 +127,7 @@ pub(crate) unsafe fn reduce(
     let mut axes = Axes {
         facts,
         becomes,
+        largest: largest(inputs),
         slab: Slab::From(0),
     };
     axes.fill(&mut kept, Kind::Kept, Place::Of(target))?;
@@ -256,6 +257,8 @@ fn columns_of(becomes: &[usize], shape: &[usize], target: &[usize]) -> Result<us
 struct Axes<'a> {
     facts: Facts<'a>,
     becomes: &'a [usize],
+    /// See [`largest`].
+    largest: usize,
     slab: Slab,
 }
 
@@ -285,15 +288,16 @@ enum Place<'p> {
 }
 
 impl Axes<'_> {
-    /// The strides of an axis whose positions move the place of a result so far.
-    fn strides(&self, axis: usize, place: isize) -> [isize; STRIDES] {
-        strides(self.facts.inputs, axis, self.becomes.len(), place)
+    /// [`strides`] of an axis.
+    fn strides(&self, axis: usize, together: usize, place: isize) -> [isize; STRIDES] {
+        let rank = self.becomes.len();
+        strides(self.facts.inputs, together, axis, rank, place)
     }
 
     fn kind(&self, axis: usize) -> Kind {
         let is_of_slab = || match self.slab {
             Slab::From(first) => axis >= first,
-            Slab::Beyond(distance) => self.strides(axis, 0)[0].unsigned_abs() > distance,
+            Slab::Beyond(distance) => self.strides(axis, 0, 0)[0].unsigned_abs() > distance,
         };
         match self.becomes[axis] {
             SUMMED if is_of_slab() => Kind::OfSlab,
@@ -310,6 +314,11 @@ impl Axes<'_> {
     /// [`Nest::fill`] with the axes of a kind.
     fn fill(&self, nest: &mut Nest, kind: Kind, mut place: Place<'_>) -> Result<()> {
         let axes = (0..self.becomes.len()).filter(|&axis| self.kind(axis) == kind);
+        // Terms are in an order of their own.
+        let together = match kind {
+            Kind::OfSlab => 0,
+            _ => self.largest,
+        };
         nest.fill(axes.map(|axis| {
             let (to, size) = (self.becomes[axis], self.facts.shape[axis]);
             let place = match &mut place {
@@ -320,7 +329,7 @@ impl Axes<'_> {
                     *bytes as isize
                 }
             };
-            let strides = self.strides(axis, place);
+            let strides = self.strides(axis, together, place);
             Axis { size, strides }
         }))
     }

@@ -5,10 +5,8 @@ use super::super::nest::{LoopAxis, LoopNest};
 use super::super::pack::Operand;
 use std::ops::Range;
 
-/// Strides of a loop, in bytes: their sum, of the operands, and of the results.
-///
-/// The sum comes first, as it decides the order of the loops. It has the sign of the longest
-/// stride, so that this operand is walked forwards.
+/// Strides of a loop, in bytes: what decides the order of the loops, those of the operands, and of
+/// the results.
 pub(super) const STRIDES: usize = OPERANDS + 2;
 
 pub(super) type Axis = LoopAxis<STRIDES>;
@@ -43,25 +41,55 @@ pub(crate) fn slab_terms(becomes: &[usize], shape: &[usize]) -> usize {
     slab
 }
 
+/// A bit for each of the inputs that have the most elements.
+pub(super) fn largest(inputs: &[Operand<'_>]) -> usize {
+    let (mut most, mut bits) = (0, 0);
+    for (number, input) in inputs.iter().enumerate() {
+        let elements: usize = input.shape.iter().product();
+        if elements > most {
+            (most, bits) = (elements, 0);
+        }
+        bits |= usize::from(elements == most) << number;
+    }
+    bits
+}
+
 /// The strides of one axis of `rank`.
+///
+/// The nearest of those inputs for which there is a bit in `together` decides the order of the
+/// loops, and then the sum of all: so neighbouring positions have whole lines of memory of each of
+/// these. Without a bit, the sum does. The nearest input, or else the furthest, is walked forwards.
 #[inline(never)]
 pub(super) fn strides(
     inputs: &[Operand<'_>],
+    together: usize,
     axis: usize,
     rank: usize,
     place: isize,
 ) -> [isize; STRIDES] {
     let mut strides = [0; STRIDES];
-    let (mut sum, mut longest) = (0_isize, 0_isize);
+    let (mut sum, mut longest, mut nearest) = (0_isize, 0_isize, 0_isize);
     for (operand, input) in inputs.iter().enumerate() {
         let stride = (input.stride(axis, rank)).wrapping_mul(input.size as isize);
         strides[1 + operand] = stride;
+        let distance = stride.unsigned_abs();
         sum = sum.wrapping_add(stride.wrapping_abs());
-        if stride.unsigned_abs() > longest.unsigned_abs() {
+        if distance > longest.unsigned_abs() {
             longest = stride;
         }
+        let nearer = nearest == 0 || distance < nearest.unsigned_abs();
+        if together >> operand & 1 == 1 && distance > 0 && nearer {
+            nearest = stride;
+        }
     }
-    strides[0] = if longest < 0 { sum.wrapping_neg() } else { sum };
+    let forwards = if nearest == 0 { longest } else { nearest };
+    let sum = if forwards < 0 {
+        sum.wrapping_neg()
+    } else {
+        sum
+    };
+    let half = isize::BITS / 2;
+    strides[0] = nearest.saturating_mul(1 << half).saturating_add(sum);
     strides[STRIDES - 1] = place;
     strides
 }

@@ -7,7 +7,7 @@ use super::super::threads::{Cost, PARALLEL_FROM, max_threads};
 use super::super::tuning::{
     BLOCK, CACHE_LINE, CHUNK_BYTES, CHUNKS_OF_A_THREAD, LARGE_ELEMENT, PAGE, SECOND_LEVEL_CACHE,
 };
-use super::operands::{Axis, Form, Nest, Terms, form, form_of_all, steps};
+use super::operands::{Axis, Form, Nest, STRIDES, Terms, form, form_of_all, steps};
 use std::ops::Range;
 
 /// Leaves of one column that are gathered together. Of runs of several axes whole rows are
@@ -293,8 +293,12 @@ impl<'n> Plan<'n> {
 }
 
 /// How far apart the positions of an axis are in memory.
+#[inline(never)]
 fn distance(axis: &Axis) -> usize {
-    axis.strides[0].unsigned_abs()
+    let operands = &axis.strides[1..STRIDES - 1];
+    operands.iter().fold(0, |sum: usize, stride| {
+        sum.wrapping_add(stride.unsigned_abs())
+    })
 }
 
 /// The distance of the nearest axis.
