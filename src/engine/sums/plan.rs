@@ -58,6 +58,8 @@ pub(super) struct Plan<'n> {
     pub(super) chunks: usize,
     /// Units that a thread takes at once.
     pub(super) at_once: usize,
+    /// Whether columns are nearer than terms in an operand that is gathered, though not in all.
+    together: bool,
     /// Whether a run is of one axis, and its terms are contiguous in all operands.
     contiguous: bool,
     /// Bytes of a leaf of each operand.
@@ -131,10 +133,16 @@ impl<'n> Plan<'n> {
             _ => Access::Tables,
         };
 
+        let near = Near::of(inputs.len(), kept, summed);
+
         let leaf = count.min(LEAF);
         let wanted = match access {
             // One by one, as what lies between columns is not known.
             Access::Rows if large && !side_by_side => 1,
+            // A line of memory has terms of many leaves, and stays in the second-level cache.
+            Access::Rows | Access::Tables if across == Form::Strided && near.outer_terms => {
+                2 * LANES
+            }
             Access::Rows if across == Form::Strided => {
                 (SECOND_LEVEL_CACHE / 8 / (leaf * size)).max(2 * LANES)
             }
@@ -205,6 +213,7 @@ impl<'n> Plan<'n> {
             chunk,
             chunks,
             at_once,
+            together: near.columns && !near.outer_columns && !near.outer_terms,
             contiguous,
             leaf,
             run,
@@ -267,6 +276,8 @@ impl<'n> Plan<'n> {
             false => 0,
         };
         let (in_run, gathered, columns) = match in_run {
+            0 if self.together => (0, LEAF, 2 * LANES),
+            _ if self.together => (in_run.min(LEAF), 0, 2 * LANES),
             0 if !one_axis && self.run >= LEAF => {
                 // The piece ends where a row does. Terms behind its last whole leaf are gathered
                 // again: the next piece begins with them.
@@ -289,6 +300,37 @@ impl<'n> Plan<'n> {
         let first = unit % units * self.columns;
         let columns = first..self.kept.len().min(first + self.columns);
         (columns, unit / units)
+    }
+}
+
+/// Along which axes some of the operands are nearest, if these have much of a line there.
+#[derive(Default)]
+struct Near {
+    columns: bool,
+    outer_columns: bool,
+    outer_terms: bool,
+}
+
+impl Near {
+    #[inline(never)]
+    fn of(inputs: usize, kept: &Nest, summed: &Nest) -> Self {
+        let mut near = Near::default();
+        for operand in 1..=inputs {
+            // Those that do not move are furthest.
+            let stride = |axis: &Axis| axis.strides[operand].unsigned_abs().wrapping_sub(1);
+            let nearest = |nest: &Nest| {
+                let nearest = nest.axes().iter().min_by_key(|axis| stride(axis));
+                nearest.map_or((usize::MAX, true, false), |axis| {
+                    let is_inner = stride(axis) == stride(&nest.inner());
+                    (stride(axis), is_inner, axis.size >= LANES / 2)
+                })
+            };
+            let (columns, terms) = (nearest(kept), nearest(summed));
+            near.outer_terms |= terms.0 < columns.0 && !terms.1 && terms.2;
+            near.outer_columns |= columns.0 < terms.0 && !columns.1 && columns.2;
+            near.columns |= columns.0 < terms.0 && columns.1 && columns.2;
+        }
+        near
     }
 }
 

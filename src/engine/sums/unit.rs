@@ -7,7 +7,7 @@ use super::super::kernel::{
     stack_levels,
 };
 use super::super::nest::{for_each_block, offsets_of};
-use super::operands::{Form, STRIDES, form, steps};
+use super::operands::{Axis, Form, STRIDES, form, steps};
 use super::plan::{Access, Plan, SECTIONS};
 use std::ops::Range;
 use std::ptr;
@@ -278,8 +278,12 @@ impl<'u> Unit<'u> {
                     (down.columns, row),
                 ];
                 for at in 0..2 {
-                    let rows = loops[2].0.size;
-                    if rows * along.0 < SMALL_BLOCK && rows < loops[at].0.size {
+                    let (new, rows) = (loops[at].0, loops[2].0);
+                    let small = rows.size * along.0 < SMALL_BLOCK && rows.size < new.size;
+                    let step = |axis: &Axis| axis.strides[i].unsigned_abs();
+                    let nearer = new.size >= LANES / 2
+                        && step(&new) < step(&rows).min(along.1.unsigned_abs());
+                    if small || nearer {
                         loops.swap(at, 2);
                     }
                 }
