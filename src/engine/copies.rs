@@ -150,7 +150,7 @@ fn cross(nest: &mut LoopNest<2>, size: usize) -> bool {
     let Some(place) = nest.crossing(1) else {
         return false;
     };
-    let (inner, axis, last) = (nest.inner(), nest.axes()[place], nest.axes().len() - 1);
+    let (inner, axis, last) = (*nest.inner(), nest.axes()[place], nest.axes().len() - 1);
     // Few rows are slow in squares. But if their elements alternate in the source without gaps, as
     // the channels of pixels do, they are copied without squares.
     let alternates = inner.strides[1] == (axis.size * size) as isize;

@@ -246,8 +246,8 @@ impl<const N: usize> LoopNest<N> {
 
     /// The innermost axis. A nest of one element has none: it is given an axis of size 1.
     #[inline]
-    pub(crate) fn inner(&self) -> LoopAxis<N> {
-        self.axes().last().copied().unwrap_or(LoopAxis::UNIT)
+    pub(crate) fn inner(&self) -> &LoopAxis<N> {
+        self.axes().last().unwrap_or(&LoopAxis::UNIT)
     }
 
     /// Calls `f` with blocks that together are the positions `range`. See [`for_each_block`].

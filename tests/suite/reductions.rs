@@ -716,6 +716,10 @@ fn sums_of_maps_have_the_bits_of_the_gradient_of_the_map() {
         (&[40, 30, 100], &[0, 2]),
         (&[9, 4, 700, 2], &[0, 2]),
         (&[9, 4, 700, 2], &[1, 3]),
+        // Lines of memory along another axis in each array.
+        (&[30, 300, 40], &[0, 1]),
+        (&[7, 600, 33], &[1]),
+        (&[16, 20, 30, 12], &[1]),
         // 16384 terms, which are computed into an array first, and more.
         (&[256, 64], &[0]),
         (&[256, 64], &[1]),

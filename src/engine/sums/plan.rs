@@ -90,7 +90,7 @@ impl<'n> Plan<'n> {
         let (inner, term) = (kept.inner(), summed.inner());
         let size = facts.element;
         let large = acc.max(size) >= LARGE_ELEMENT;
-        let (across, along) = (form_of_all(inputs, &inner), form_of_all(inputs, &term));
+        let (across, along) = (form_of_all(inputs, inner), form_of_all(inputs, term));
         let side_by_side = across == Form::Contiguous;
         let crossing = crossing(kept, summed, size);
         let (run, row) = match crossing {
@@ -321,7 +321,7 @@ impl Near {
             let nearest = |nest: &Nest| {
                 let nearest = nest.axes().iter().min_by_key(|axis| stride(axis));
                 nearest.map_or((usize::MAX, true, false), |axis| {
-                    let is_inner = stride(axis) == stride(&nest.inner());
+                    let is_inner = stride(axis) == stride(nest.inner());
                     (stride(axis), is_inner, axis.size >= LANES / 2)
                 })
             };

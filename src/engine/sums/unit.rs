@@ -376,7 +376,7 @@ impl<'u> Unit<'u> {
         let term = plan.summed.inner();
         for (operand, input) in self.plan.facts.inputs.iter().enumerate() {
             let mut count = terms.len();
-            match form(self.plan.facts.inputs, &term, operand) {
+            match form(self.plan.facts.inputs, term, operand) {
                 Form::Contiguous if in_run => continue,
                 // One leaf, which is read again and again.
                 Form::Repeated if in_run => (count, runs.leaf[operand]) = (count.min(LEAF), 0),
