@@ -323,12 +323,12 @@ pub use view::Broadcasted;
 /// # Scratch memory
 ///
 /// Beside its result, a reduction allocates up to some hundred KiB for each thread, or some
-/// thousand elements if these take more, and at most one element for each 1024 terms. If its terms
-/// lie in memory in another order than they are summed in, it is up to 1 MiB for each array, and up
-/// to 10 MiB if the reduction is [`NUMBERED`](crate::reduction::Reduction::NUMBERED) and the last
-/// of several summed axes has more than some thousand elements. Most sums of less than 512 KiB in C
-/// or Fortran order need no such memory, nor do those of a closure's results for up to 16 KiB of
-/// each array.
+/// thousand elements if these take more, and at most 1 MiB or one element for each 1024 terms. If
+/// its terms lie in memory in another order than they are summed in, it is up to 1 MiB for each
+/// array, and up to 10 MiB if the reduction is
+/// [`NUMBERED`](crate::reduction::Reduction::NUMBERED) and the last of several summed axes has more
+/// than some thousand elements. Most sums of less than 512 KiB in C or Fortran order need no such
+/// memory, nor do those of a closure's results for up to 16 KiB of each array.
 pub mod reduction {
     pub use crate::axes::AxisList;
     pub use crate::reduce::{

@@ -134,17 +134,18 @@ NAN = ["nansum", "nanmean"]
 REDUCTIONS = ["sum", "mean", "max", "argmax", "var", "logsumexp", *NAN, "count", "l2", *PRODUCTS]
 
 
-def memory_order(case):
-    """The axes of the case's layout in the order of memory."""
+def memory_order(case, operand=1):
+    """The axes of an operand in the order of memory."""
     layout, axes = case.get("layout"), list(range(len(case["a"])))
-    return layout if isinstance(layout, list) else axes[::-1] if layout == "F" else axes
+    is_fortran = layout == "F" or layout == "mixed" and operand == 0
+    return layout if isinstance(layout, list) else axes[::-1] if is_fortran else axes
 
 
-def placed(a, case):
-    """A copy of an array in the case's layout."""
+def placed(a, case, operand=1):
+    """A copy of an array in the case's layout for an operand."""
     if case.get("layout") == "reversed":
         return np.ascontiguousarray(a[..., ::-1])[..., ::-1]
-    order = memory_order(case)
+    order = memory_order(case, operand)
     return np.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
 
 
@@ -159,7 +160,7 @@ def operands(case, kind):
     arrays = [random.integers(1, most, s, np.int16).astype(kind) for s in shapes]
     if call in NAN:
         arrays[0].flat[3::10] = np.nan
-    return [placed(array, case) for array in arrays]
+    return [placed(array, case, operand) for operand, array in enumerate(arrays)]
 
 
 def expected(case, arrays, out):
@@ -311,14 +312,14 @@ def call(case, peer):
             calls = [lambda a: jnp.broadcast_to(a.transpose(order), out)]
         else:
             calls = numpy_calls(jnp, call, axes, rank, total)
-        memory = memory_order(case)
+        orders = [memory_order(case, operand) for operand in range(len(arrays))]
         if case.get("layout") == "reversed":
             sources = [jnp.asarray(np.ascontiguousarray(a[..., ::-1])) for a in arrays]
-            view = lambda a: a[..., ::-1]
+            view = lambda a, _: a[..., ::-1]
         else:
-            sources = [jnp.asarray(a.transpose(memory)) for a in arrays]
-            view = lambda a: a.transpose([memory.index(i) for i in range(rank)])
-        jits = [jax.jit(lambda *v, f=f: f(*map(view, v))) for f in calls]
+            sources = [jnp.asarray(a.transpose(order)) for a, order in zip(arrays, orders)]
+            view = lambda a, order: a.transpose([order.index(i) for i in range(rank)])
+        jits = [jax.jit(lambda *v, f=f: f(*map(view, v, orders))) for f in calls]
         yield "fresh", [lambda f=f: f(*sources).block_until_ready() for f in jits], None
     # These two are measured with f32 in standard layout, for what is one node of a graph.
     nodes = ["Add", "Subtract", "Multiply", "ReduceSum", "ReduceMean", "ReduceMax"]

@@ -148,8 +148,8 @@ pub trait Reduction<T>: Sync {
     }
 
     /// Whether results have the same bits however the terms are grouped. If the reduction is
-    /// [`COMMUTATIVE`](Self::COMMUTATIVE) too and not [`NUMBERED`](Self::NUMBERED), terms are
-    /// combined in the order of memory, which is faster for arrays that are not in standard layout.
+    /// [`COMMUTATIVE`](Self::COMMUTATIVE) too and not [`NUMBERED`](Self::NUMBERED), terms may
+    /// be combined in the order of memory, which is faster for arrays that are not in standard layout.
     /// Example: [`Reduction`].
     fn is_exact(&self) -> bool {
         Self::MAY_BE_DECIDED

@@ -154,7 +154,9 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         Ok(())
     }
 
-    /// The results of so many terms that further ones do not change them. `None` if there are few.
+    /// The results of so many terms that further ones do not change them. `None` if looking at all
+    /// of them at once is faster: if there are few, or if the memory of the first input is walked
+    /// in another order.
     ///
     /// # Errors
     ///
@@ -169,8 +171,11 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         if !R::MAY_BE_DECIDED {
             return Ok(None);
         }
-        let count = self.terms;
-        if count <= FIRST || dim.size() == 0 {
+        let (facts, rank, count) = (self.facts(), self.becomes.len(), self.terms);
+        let summed = (0..rank).filter(|&axis| self.becomes[axis] == SUMMED);
+        let strides = summed.map(|axis| facts.inputs[0].stride(axis, rank).unsigned_abs());
+        let in_order = facts.may_move || strides.is_sorted_by(|a, b| a >= b);
+        if count <= FIRST || dim.size() == 0 || !in_order {
             return Ok(None);
         }
         let look = |range: Range<usize>| {

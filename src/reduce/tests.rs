@@ -21,9 +21,7 @@ use crate::reduction::{
     Any, ArgMax, ArgMin, Fold, NanMean, Reduction, Std, Sum, Summand, Then, Var,
 };
 use crate::zip;
-#[cfg(panic = "unwind")]
-use ndarray::Ix1;
-use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewD, Axis, Ix1, IxDyn, Slice};
 use num_traits::Zero;
 use std::convert::identity;
 use std::ops::Add;
@@ -1212,6 +1210,39 @@ fn results_and_terms_that_do_not_fit_are_refused() {
             .unwrap()
     });
     assert!(found.contains("replicate"), "{found:?}");
+}
+
+/// A range of terms that may move is of other terms, but ranges that follow each other are of all.
+#[test]
+fn ranges_of_terms_that_may_move_are_of_all_terms() {
+    for (far, near) in [(300, 16), (70, 40), (3, 300), (300, 1)] {
+        let memory = Array3::from_shape_fn((far, 5, near), |(i, j, k)| (i * j + 7 * k) as u32);
+        for order in [[0, 1, 2], [2, 1, 0]] {
+            for backwards in [false, true] {
+                let mut a = memory.view().permuted_axes(order);
+                if backwards {
+                    a.invert_axis(Axis(0));
+                }
+                let inputs = (Input::values(&a),);
+                let kernel = Map::new(&inputs, a.shape(), &Sum, &identity::<u32>, true);
+                let count = far * near;
+                let call = Call::<u32, _>::new(&kernel, &Sum, &[SUMMED, 0, SUMMED], count);
+                let mut sums = Array1::<u32>::zeros(5);
+                let cuts = [0, 1, 255, 256, 257, count - 1, count];
+                for range in cuts.windows(2).map(|cut| cut[0]..cut[1]) {
+                    let terms = Terms {
+                        slab: range.len(),
+                        range,
+                        may_move: true,
+                        number: 0,
+                    };
+                    sums += &call.accumulators(Ix1(5), terms).unwrap();
+                }
+                let expected = a.sum_axis(Axis(2)).sum_axis(Axis(0));
+                assert_eq!(sums, expected, "{far} {near} {order:?} {backwards}");
+            }
+        }
+    }
 }
 
 /// Sums in scratch memory that is just large enough, or would be too small for the fastest way.

@@ -88,6 +88,9 @@ pub(crate) enum LayoutName {
     /// Standard layout, but the last axis has a negative stride.
     #[serde(rename = "reversed")]
     Reversed,
+    /// The first operand in Fortran order, the others in standard layout.
+    #[serde(rename = "mixed")]
+    Mixed,
 }
 
 impl CallCase {
@@ -238,7 +241,7 @@ impl CallCase {
         } else {
             &self.b
         };
-        let mut array = self.zeros(shape);
+        let mut array = self.placed(operand, shape);
         for (i, to) in array.iter_mut().enumerate() {
             *to = match self.is_nan(i) {
                 true => T::zero() / T::zero(),
@@ -248,12 +251,18 @@ impl CallCase {
         array
     }
 
-    /// An array of the case's layout.
+    /// A target.
     pub(crate) fn zeros<T: Number, D: Dimension>(&self, shape: &[usize]) -> Array<T, D> {
+        self.placed(1, shape)
+    }
+
+    /// An array of the case's layout for an operand.
+    fn placed<T: Number, D: Dimension>(&self, operand: u32, shape: &[usize]) -> Array<T, D> {
         let axes = 0..shape.len();
         let order: Vec<usize> = match &self.layout {
             Layout::Order(order) => order.clone(),
             Layout::Named(LayoutName::F) => axes.rev().collect(),
+            Layout::Named(LayoutName::Mixed) if operand == 0 => axes.rev().collect(),
             _ => axes.collect(),
         };
         let (mut memory, mut places) = (dimension::<D>(shape), dimension::<D>(shape));

@@ -1,6 +1,6 @@
 //! What a reduction reads and writes: its target, its terms, and the strides of its operands.
 
-use super::super::kernel::{BLOCK_TERMS, OPERANDS, Steps};
+use super::super::kernel::{BLOCK_TERMS, LANES, OPERANDS, Steps};
 use super::super::nest::{LoopAxis, LoopNest};
 use super::super::pack::Operand;
 use std::ops::Range;
@@ -41,24 +41,23 @@ pub(crate) fn slab_terms(becomes: &[usize], shape: &[usize]) -> usize {
     slab
 }
 
-/// A bit for each of the inputs that have the most elements.
-pub(super) fn largest(inputs: &[Operand<'_>]) -> usize {
-    let (mut most, mut bits) = (0, 0);
+/// A bit for each of several inputs that are large. Others are in a cache, wherever they are read.
+pub(super) fn large(inputs: &[Operand<'_>]) -> usize {
+    let elements = |input: &Operand<'_>| input.shape.iter().product::<usize>();
+    let most = inputs.iter().map(elements).max().unwrap_or(0);
+    let mut bits = 0;
     for (number, input) in inputs.iter().enumerate() {
-        let elements: usize = input.shape.iter().product();
-        if elements > most {
-            (most, bits) = (elements, 0);
-        }
-        bits |= usize::from(elements == most) << number;
+        bits |= usize::from(elements(input) >= most / LANES) << number;
     }
-    bits
+    if inputs.len() > 1 { bits } else { 0 }
 }
 
 /// The strides of one axis of `rank`.
 ///
 /// The nearest of those inputs for which there is a bit in `together` decides the order of the
 /// loops, and then the sum of all: so neighbouring positions have whole lines of memory of each of
-/// these. Without a bit, the sum does. The nearest input, or else the furthest, is walked forwards.
+/// these. Without a bit, the sum does. The input that decides, or else the furthest, is walked
+/// forwards.
 #[inline(never)]
 pub(super) fn strides(
     inputs: &[Operand<'_>],
@@ -88,8 +87,15 @@ pub(super) fn strides(
     } else {
         sum
     };
-    let half = isize::BITS / 2;
-    strides[0] = nearest.saturating_mul(1 << half).saturating_add(sum);
+    if together != 0 && nearest == 0 {
+        nearest = sum;
+    }
+    // Both in one number, as far as there is room.
+    let most = (1_isize << (isize::BITS / 2)) - 1;
+    strides[0] = match nearest.clamp(-most / 2, most / 2) {
+        0 => sum,
+        nearest => nearest * (most + 1) + sum.clamp(-most, most),
+    };
     strides[STRIDES - 1] = place;
     strides
 }

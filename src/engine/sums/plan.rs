@@ -58,7 +58,8 @@ pub(super) struct Plan<'n> {
     pub(super) chunks: usize,
     /// Units that a thread takes at once.
     pub(super) at_once: usize,
-    /// Whether columns are nearer than terms in an operand that is gathered, though not in all.
+    /// Whether runs of several columns are gathered together, a leaf of each, because an operand has
+    /// the columns nearest.
     together: bool,
     /// Whether a run is of one axis, and its terms are contiguous in all operands.
     contiguous: bool,
@@ -140,7 +141,9 @@ impl<'n> Plan<'n> {
             // One by one, as what lies between columns is not known.
             Access::Rows if large && !side_by_side => 1,
             // A line of memory has terms of many leaves, and stays in the second-level cache.
-            Access::Rows | Access::Tables if across == Form::Strided && near.outer_terms => {
+            Access::Rows | Access::Tables
+                if across == Form::Strided && near.outer_terms && count > LEAF =>
+            {
                 2 * LANES
             }
             Access::Rows if across == Form::Strided => {
@@ -261,7 +264,8 @@ impl<'n> Plan<'n> {
             };
             sections[3 + operand] = elements * input.size;
         }
-        // Rounded up to the a power of two. What overflows stays too large.
+        // Rounded up to a multiple of the alignment, which is a power of two. What overflows stays
+        // too large.
         sections.map(|bytes| bytes.saturating_add(align - 1) & align.wrapping_neg())
     }
 
@@ -328,7 +332,9 @@ impl Near {
             let (columns, terms) = (nearest(kept), nearest(summed));
             near.outer_terms |= terms.0 < columns.0 && !terms.1 && terms.2;
             near.outer_columns |= columns.0 < terms.0 && !columns.1 && columns.2;
-            near.columns |= columns.0 < terms.0 && columns.1 && columns.2;
+            // What is read again and again along the terms is not gathered for each.
+            let moves = terms.0 < usize::MAX;
+            near.columns |= moves && columns.0 < terms.0 && columns.1 && columns.2;
         }
         near
     }

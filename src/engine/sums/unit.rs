@@ -272,6 +272,7 @@ impl<'u> Unit<'u> {
             let (axes, start) = (summed.axes(), across.offsets);
             for_each_block(axes, start, terms.clone(), None, &mut |down, term, long| {
                 // Rows of small blocks are along the longest loop, so that there are few blocks.
+                // Other rows are along the nearest one, so that lines of memory are read at once.
                 let mut loops = [
                     (across.rows, wide * size),
                     (down.rows, long * row),
@@ -281,7 +282,8 @@ impl<'u> Unit<'u> {
                     let (new, rows) = (loops[at].0, loops[2].0);
                     let small = rows.size * along.0 < SMALL_BLOCK && rows.size < new.size;
                     let step = |axis: &Axis| axis.strides[i].unsigned_abs();
-                    let nearer = new.size >= LANES / 2
+                    let nearer = step(&new) > 0
+                        && new.size >= LANES / 2
                         && step(&new) < step(&rows).min(along.1.unsigned_abs());
                     if small || nearer {
                         loops.swap(at, 2);
