@@ -112,8 +112,10 @@ macro_rules! with_ranks {
             (3, 0) => $function::<$t, Ix3, Ix0>($case, $($argument),+),
             (3, 1) => $function::<$t, Ix3, Ix1>($case, $($argument),+),
             (3, 2) => $function::<$t, Ix3, Ix2>($case, $($argument),+),
+            (4, 0) => $function::<$t, Ix4, Ix0>($case, $($argument),+),
             (4, 1) => $function::<$t, Ix4, Ix1>($case, $($argument),+),
             (4, 2) => $function::<$t, Ix4, Ix2>($case, $($argument),+),
+            (4, 3) => $function::<$t, Ix4, Ix3>($case, $($argument),+),
             (5, 3) => $function::<$t, Ix5, Ix3>($case, $($argument),+),
             (a, kept) => Err(format!("no static ranks {a} to {kept}").into()),
         }
