@@ -154,7 +154,8 @@ impl<const N: usize> LoopNest<N> {
         self.merge();
     }
 
-    /// Begins where `inner` begins, so that it, walked inside this nest, can begin at 0.
+    /// Takes over the start of `inner`, a nest that is walked inside this one: `inner` starts at 0
+    /// then.
     pub(crate) fn begin_with(&mut self, inner: &mut Self) {
         for (start, inner) in self.start.iter_mut().zip(&mut inner.start) {
             *start = start.wrapping_add(std::mem::take(inner));

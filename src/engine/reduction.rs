@@ -148,16 +148,16 @@ pub trait Reduction<T>: Sync {
     }
 
     /// Whether results have the same bits however the terms are grouped. If the reduction is
-    /// [`COMMUTATIVE`](Self::COMMUTATIVE) too and not [`NUMBERED`](Self::NUMBERED), terms may
-    /// be combined in the order of memory, which is faster for arrays that are not in standard layout.
+    /// [`COMMUTATIVE`](Self::COMMUTATIVE) too and not [`NUMBERED`](Self::NUMBERED), terms may be
+    /// combined in the order of memory, which is faster for arrays that are not in standard layout.
     /// Example: [`Reduction`].
     fn is_exact(&self) -> bool {
         Self::MAY_BE_DECIDED
     }
 
     /// Whether accumulators may be [decided](Self::is_decided). Then the terms are not combined by
-    /// the tree, so the reduction must be [exact](Self::is_exact): a sum of floats has other bits in
-    /// another layout.
+    /// the tree, so the reduction must be [exact](Self::is_exact): a sum of floats has other bits
+    /// in another layout.
     const MAY_BE_DECIDED: bool = false;
 
     /// Whether no further term changes the result of this accumulator, as the first `false`

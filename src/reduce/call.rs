@@ -174,6 +174,7 @@ impl<T, R: Reduction<T>> Call<'_, T, R> {
         let (facts, rank, count) = (self.facts(), self.becomes.len(), self.terms);
         let summed = (0..rank).filter(|&axis| self.becomes[axis] == SUMMED);
         let strides = summed.map(|axis| facts.inputs[0].stride(axis, rank).unsigned_abs());
+        // Otherwise the first terms lie anywhere in memory.
         let in_order = facts.may_move || strides.is_sorted_by(|a, b| a >= b);
         if count <= FIRST || dim.size() == 0 || !in_order {
             return Ok(None);

@@ -34,7 +34,7 @@ pub(super) fn is_settled<T: 'static>() -> bool {
 /// on their order.
 #[inline(always)]
 pub(super) fn settled<T: 'static>(mut chosen: T, count: usize) -> T {
-    // A sum with -0 is the other summand.
+    // To add -0 changes no number.
     let zero = if count > 1 { 0. } else { -0. };
     let value: &mut dyn Any = &mut chosen;
     if let Some(value) = value.downcast_mut::<f32>() {

@@ -1212,9 +1212,9 @@ fn results_and_terms_that_do_not_fit_are_refused() {
     assert!(found.contains("replicate"), "{found:?}");
 }
 
-/// A range of terms that may move is of other terms, but ranges that follow each other are of all.
+/// Which terms a range has depends on the layout, but all ranges together have each term once.
 #[test]
-fn ranges_of_terms_that_may_move_are_of_all_terms() {
+fn sums_of_ranges_add_up_if_terms_may_move() {
     for (far, near) in [(300, 16), (70, 40), (3, 300), (300, 1)] {
         let memory = Array3::from_shape_fn((far, 5, near), |(i, j, k)| (i * j + 7 * k) as u32);
         for order in [[0, 1, 2], [2, 1, 0]] {

@@ -392,9 +392,9 @@ fn exact_reductions_are_the_same_for_any_number_of_near_terms() {
     }
 }
 
-/// Which of several zeros is the first depends on the layout.
+/// Which of several zeros comes first in memory depends on the layout.
 #[test]
-fn a_choice_among_zeros_has_no_sign() {
+fn a_maximum_or_minimum_that_is_zero_is_positive_zero() {
     fn check(reduction: impl Reduction<f32, Out = f32> + Reduction<f64, Out = f64> + Copy) {
         let single = |zeros: &[f32]| {
             let zeros = Array1::from(zeros.to_vec());

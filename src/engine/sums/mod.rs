@@ -51,19 +51,21 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unit::Unit;
 
-/// If any order of the terms will do, and so many are further than the columns, rows of the others
-/// and of the columns are reduced, and then joined. The maximum of `f32 [1000, 5, 100]` over axes 0
-/// and 2 takes 55 us, and 113 us if each column has runs of 100 terms. Of `f32 [28, 64, 56]`, it
-/// takes 26 and 19 us. (All on one thread of an Intel Xeon.) What is joined stays in a second-level
-/// cache.
+/// Of exact reductions, which may take terms in any order: if a column has at least this many terms
+/// that are further apart than columns are, these are combined as rows. A row has the columns and
+/// their nearer terms, which are joined at the end, while they are in a second-level cache. The
+/// maximum of `f32 [1000, 5, 100]` over axes 0 and 2 takes 55 us, and 113 us if each column has
+/// runs of 100 terms. Of `f32 [28, 64, 56]`, it takes 26 and 19 us. (All on one thread of an Intel
+/// Xeon.)
 const MANY_ROWS: usize = 4 * LANES;
 
-/// Longer runs of nearer terms stay runs: to reduce rows takes 710 us for `f32 [64, 64, 784]`, and
-/// runs take 581 us.
+/// With this many nearer terms there are no such rows: the maximum of `f32 [64, 64, 784]` takes 710
+/// us by rows, and 581 us by runs of 784 terms.
 const LONG_RUN: usize = 2 * LEAF;
 
-/// Shorter runs of nearer terms are not worth another order of the terms: of
-/// `f64 [7, 16, 4, 49]` in Fortran order over axes 0 and 3, it takes 17 us, and 12 us without.
+/// With fewer nearer terms than this, and no such rows, the order of the terms is kept: the maximum
+/// of `f64 [7, 16, 4, 49]` in Fortran order over axes 0 and 3 takes 12 us so, and 17 us in the
+/// order of memory.
 const SHORT_RUN: usize = 2 * LANES;
 
 const BITS: usize = usize::BITS as usize;
@@ -144,9 +146,11 @@ pub(crate) unsafe fn reduce(
         axes.slab = Slab::Beyond(nearest(kept.axes()));
         let far = axes.terms_of_slab();
         let near = summed.len() / far;
-        let some = (2..LONG_RUN).contains(&near);
         let room = SECOND_LEVEL_CACHE / facts.size.max(1) / columns;
-        in_rows = some && far >= MANY_ROWS && near <= room && count == summed.len();
+        in_rows = (2..LONG_RUN).contains(&near)
+            && far >= MANY_ROWS
+            && near <= room
+            && count == summed.len();
         let sorts = match near {
             1 => terms.slab == count,
             2..SHORT_RUN => far == 1 || count < summed.len(),
@@ -259,7 +263,7 @@ fn columns_of(becomes: &[usize], shape: &[usize], target: &[usize]) -> Result<us
 struct Axes<'a> {
     facts: Facts<'a>,
     becomes: &'a [usize],
-    /// Of columns: see [`strides`].
+    /// The inputs that decide the order of columns: see [`strides`].
     together: usize,
     slab: Slab,
 }

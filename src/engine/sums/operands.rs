@@ -17,8 +17,8 @@ pub(super) type Nest = LoopNest<STRIDES>;
 pub(crate) struct Terms {
     /// Positions in the order of the axes that are summed.
     pub(crate) range: Range<usize>,
-    /// Whether they may be other positions, if the order of the terms does not matter: as many, and
-    /// those of ranges that do not overlap are others.
+    /// Whether as many other terms may be reduced instead, if the order of the terms does not
+    /// matter. Ranges that do not overlap still have different terms.
     pub(crate) may_move: bool,
     /// The number of position 0 among all terms; wraps.
     pub(crate) number: usize,
@@ -41,15 +41,19 @@ pub(crate) fn slab_terms(becomes: &[usize], shape: &[usize]) -> usize {
     slab
 }
 
-/// A bit for each of several inputs that are large. Others are in a cache, wherever they are read.
+/// A bit for each input that is not much smaller than the largest one. Smaller ones stay in a
+/// cache. A single input needs no bit.
 pub(super) fn large(inputs: &[Operand<'_>]) -> usize {
+    if inputs.len() == 1 {
+        return 0;
+    }
     let elements = |input: &Operand<'_>| input.shape.iter().product::<usize>();
     let most = inputs.iter().map(elements).max().unwrap_or(0);
     let mut bits = 0;
     for (number, input) in inputs.iter().enumerate() {
         bits |= usize::from(elements(input) >= most / LANES) << number;
     }
-    if inputs.len() > 1 { bits } else { 0 }
+    bits
 }
 
 /// The strides of one axis of `rank`.

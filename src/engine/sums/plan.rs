@@ -58,8 +58,8 @@ pub(super) struct Plan<'n> {
     pub(super) chunks: usize,
     /// Units that a thread takes at once.
     pub(super) at_once: usize,
-    /// Whether runs of several columns are gathered together, a leaf of each, because an operand has
-    /// the columns nearest.
+    /// Whether runs of several columns are gathered together, a leaf of each. An operand then has
+    /// its shortest stride along the columns.
     together: bool,
     /// Whether a run is of one axis, and its terms are contiguous in all operands.
     contiguous: bool,
@@ -307,11 +307,15 @@ impl<'n> Plan<'n> {
     }
 }
 
-/// Along which axes some of the operands are nearest, if these have much of a line there.
+/// Whether some operand has its shortest stride along an axis of each kind. Shorter axes than half
+/// a line of memory do not count.
 #[derive(Default)]
 struct Near {
+    /// The innermost axis that is kept.
     columns: bool,
+    /// Another axis that is kept.
     outer_columns: bool,
+    /// An axis that is summed, but for the innermost.
     outer_terms: bool,
 }
 

@@ -272,7 +272,8 @@ impl<'u> Unit<'u> {
             let (axes, start) = (summed.axes(), across.offsets);
             for_each_block(axes, start, terms.clone(), None, &mut |down, term, long| {
                 // Rows of small blocks are along the longest loop, so that there are few blocks.
-                // Other rows are along the nearest one, so that lines of memory are read at once.
+                // Others are along the loop with the shortest stride: lines of memory are read
+                // whole.
                 let mut loops = [
                     (across.rows, wide * size),
                     (down.rows, long * row),
